@@ -1,0 +1,1 @@
+//! The dependency arrows of the workspace, checked.
