@@ -7,7 +7,6 @@ use crate::{AssistantMessage, Task, ToolCall};
 /// How a run of the loop ended. It displays as the text of the answer, or says why there is none.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[must_use = "a turn may be a pause that waits for a decision"]
 pub enum Turn {
     /// The model has answered.
     Answer(AssistantMessage),
