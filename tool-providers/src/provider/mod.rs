@@ -159,8 +159,13 @@ impl Provider {
 
     /// Says how the server's Chat Completions differ.
     #[must_use]
-    pub fn dialect(self, dialect: Dialect) -> Self {
+    pub fn with_dialect(self, dialect: Dialect) -> Self {
         self.changed(|provider| provider.dialect = dialect)
+    }
+
+    /// How the server's Chat Completions differ.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 
     /// Sets how long the server may take.
