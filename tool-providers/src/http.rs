@@ -35,7 +35,7 @@ pub struct Timeouts {
     /// From the request to the first byte of the answer. An answer that is not streamed starts only
     /// when the model has finished it.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Between two pieces of an answer; it may take a quarter more until that is noticed.
     pub silence: Duration,
 }
 
@@ -102,7 +102,7 @@ impl HttpClient {
         BodyReader {
             body,
             silence: self.timeouts.silence,
-            heard: Instant::now(),
+            quiet: 0,
             alarm: None,
         }
     }
@@ -191,9 +191,9 @@ impl Body for Pieces {
 pub(crate) struct BodyReader {
     body: Incoming,
     silence: Duration,
-    /// When the last piece came.
-    heard: Instant,
-    /// Set when the first piece was not there at once, and put off only when it goes off.
+    /// How often the alarm went off since the last piece.
+    quiet: u32,
+    /// Goes off at every quarter of the silence, so that a piece costs no look at the clock.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -212,7 +212,7 @@ impl BodyReader {
                 }
                 Poll::Ready(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
-                        self.heard = Instant::now();
+                        self.quiet = 0;
                         return Poll::Ready(Ok(Some(data)));
                     }
                 }
@@ -222,16 +222,18 @@ impl BodyReader {
     }
 
     fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ModelError>> {
-        let silence = self.silence;
+        let quarter = self.silence / 4;
         loop {
-            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(silence)));
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(quarter)));
             if alarm.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
-            if self.heard.elapsed() >= silence {
-                return Poll::Ready(Err(late("the provider fell silent", silence)));
+            // The piece may have come at any time in the first quarter, which is not counted.
+            if self.quiet == 4 {
+                return Poll::Ready(Err(late("the provider fell silent", self.silence)));
             }
-            alarm.as_mut().reset(self.heard + silence);
+            self.quiet += 1;
+            alarm.as_mut().reset(Instant::now() + quarter);
         }
     }
 

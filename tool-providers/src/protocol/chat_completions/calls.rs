@@ -91,10 +91,8 @@ impl Calls {
 
     fn take(&mut self, slot: usize, piece: &Call<'_>) -> Placed<'_> {
         let known = &mut self.calls[slot];
-        let (name, arguments) = match &piece.function {
-            Some(function) => (&*function.name.0, &*function.arguments.0),
-            None => ("", ""),
-        };
+        let name = &*piece.function.name.0;
+        let arguments = &*piece.function.arguments.0;
         let begins = !known.started && !name.is_empty();
         if begins {
             known.name = name.to_owned();
@@ -119,9 +117,7 @@ impl Known {
         if !id.is_empty() && !self.given.is_empty() {
             return id == self.given;
         }
-        let Some(function) = &piece.function else {
-            return true;
-        };
+        let function = &piece.function;
         if function.name.0.is_empty() || !self.started {
             return true;
         }

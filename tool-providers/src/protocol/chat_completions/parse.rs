@@ -1,5 +1,7 @@
 //! Bytes to deltas, for an answer that came whole and for every chunk of one that did not.
 
+use std::borrow::Cow;
+
 use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, FinishReason, ModelError, ModelErrorKind};
 
@@ -61,7 +63,10 @@ impl<'p> Reader<'p> {
 
     /// Reads an answer or a chunk of one.
     pub(super) fn read(&mut self, json: &[u8], sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
-        let answer: Answer<'_> = serde_json::from_slice(json).map_err(|error| {
+        // Checked once here, the text is not checked again string by string.
+        let json =
+            std::str::from_utf8(json).map_or_else(|_| String::from_utf8_lossy(json), Cow::from);
+        let answer = Answer::read(&json).map_err(|error| {
             malformed(format!("the answer is not what was expected: {error}")).with_source(error)
         })?;
         if let Some(error) = answer.error {
@@ -71,7 +76,7 @@ impl<'p> Reader<'p> {
             self.has_model = true;
             self.emit(Delta::Model(&answer.model.0), sink);
         }
-        for choice in answer.choices.into_iter().flatten() {
+        for choice in answer.choices.iter() {
             if choice.index.unwrap_or_default() == 0 {
                 self.choice(choice, sink)?;
             }
@@ -82,14 +87,16 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    fn choice(&mut self, choice: Choice<'_>, sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
+    fn choice(&mut self, choice: &Choice<'_>, sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
         self.has_choice = true;
         if let Some(error) = choice.error {
             return Err(in_answer(error.get()));
         }
-        if let Some(said) = choice.delta.or(choice.message) {
-            self.said(said, sink);
-        }
+        let said = match self.mode {
+            Mode::Whole => &choice.message,
+            Mode::Pieces => &choice.delta,
+        };
+        self.said(said, sink);
         match &*choice.finish_reason.0 {
             "" => {}
             // Words of hosts that give up in the middle of an answer.
@@ -108,8 +115,8 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    fn said(&mut self, said: Said<'_>, sink: &mut DeltaSink<'_>) {
-        self.extras.take(&said);
+    fn said(&mut self, said: &Said<'_>, sink: &mut DeltaSink<'_>) {
+        self.extras.take(said);
         let thinking = match &*said.reasoning_content.0 {
             "" => &said.reasoning.0,
             _ => &said.reasoning_content.0,
@@ -128,7 +135,7 @@ impl<'p> Reader<'p> {
             }
         }
         self.emit(Delta::Text(&said.refusal.0), sink);
-        for call in said.tool_calls.into_iter().flatten() {
+        for call in said.tool_calls.iter() {
             self.call(call, sink);
         }
     }
@@ -144,10 +151,10 @@ impl<'p> Reader<'p> {
         }
     }
 
-    fn call(&mut self, call: Call<'_>, sink: &mut DeltaSink<'_>) {
+    fn call(&mut self, call: &Call<'_>, sink: &mut DeltaSink<'_>) {
         let placed = match self.mode {
-            Mode::Whole => self.calls.begin(&call),
-            Mode::Pieces => self.calls.place(&call),
+            Mode::Whole => self.calls.begin(call),
+            Mode::Pieces => self.calls.place(call),
         };
         let slot = placed.slot;
         let mut emit = |delta: Delta<'_>| emit(&mut self.accumulator, delta, sink);
@@ -158,11 +165,8 @@ impl<'p> Reader<'p> {
                 emit(Delta::CallArguments { slot, text });
             }
         }
-        if let Some(function) = &call.function
-            && placed.started
-            && !function.arguments.0.is_empty()
-        {
-            let text = &function.arguments.0;
+        let text = &*call.function.arguments.0;
+        if placed.started && !text.is_empty() {
             emit(Delta::CallArguments { slot, text });
         }
         if let Some(extra) = call.extra_content {

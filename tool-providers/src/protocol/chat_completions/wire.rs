@@ -7,75 +7,110 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
 use serde_json::value::RawValue;
 use tool_core::Usage;
 
-/// An answer or a chunk of one.
-#[derive(Deserialize)]
-pub(super) struct Answer<'a> {
-    #[serde(borrow, default)]
-    pub(super) model: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
-    #[serde(default)]
-    pub(super) usage: Option<Counts>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
+/// What is read from JSON into the place where it stays. What `Deserialize` returns would be moved
+/// from hand to hand, which for these structures costs more than reading them.
+pub(super) struct Fill<'t, T>(pub(super) &'t mut T);
+
+/// Structures that are filled: a member is read as a value, or filled itself where it says `fill`.
+/// `null` leaves the structure empty, and of a member that comes twice the last counts.
+macro_rules! filled {
+    ($($(#[$doc:meta])* struct $name:ident { $($field:ident: $type:ty $(= $fill:ident)?,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Default)]
+        pub(super) struct $name<'a> {
+            $(pub(super) $field: $type,)*
+        }
+
+        impl<'de> DeserializeSeed<'de> for Fill<'_, $name<'de>> {
+            type Value = ();
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+
+        impl<'de> Visitor<'de> for Fill<'_, $name<'de>> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_unit<E>(self) -> Result<(), E> {
+                Ok(())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+                while let Some(Text(key)) = map.next_key()? {
+                    match &*key {
+                        $(stringify!($field) => filled!(self.0.$field, map $(, $fill)?),)*
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    )*};
+    ($place:expr, $map:ident, fill) => { $map.next_value_seed(Fill(&mut $place))? };
+    ($place:expr, $map:ident) => { $place = $map.next_value()? };
 }
 
-#[derive(Deserialize)]
-pub(super) struct Choice<'a> {
-    #[serde(default)]
-    pub(super) index: Option<u64>,
-    #[serde(borrow, default)]
-    pub(super) delta: Option<Said<'a>>,
-    #[serde(borrow, default)]
-    pub(super) message: Option<Said<'a>>,
-    #[serde(borrow, default)]
-    pub(super) finish_reason: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
+filled! {
+    /// An answer or a chunk of one.
+    struct Answer {
+        model: Text<'a>,
+        choices: Few<Choice<'a>> = fill,
+        usage: Option<Counts>,
+        error: Option<&'a RawValue>,
+    }
+
+    struct Choice {
+        index: Option<u64>,
+        delta: Said<'a> = fill,
+        message: Said<'a> = fill,
+        finish_reason: Text<'a>,
+        error: Option<&'a RawValue>,
+    }
+
+    /// A message or a piece of one.
+    struct Said {
+        content: Content<'a>,
+        refusal: Text<'a>,
+        reasoning_content: Text<'a>,
+        reasoning: Text<'a>,
+        reasoning_details: Option<&'a RawValue>,
+        extra_content: Option<&'a RawValue>,
+        tool_calls: Few<Call<'a>> = fill,
+    }
+
+    /// A call or a piece of one.
+    struct Call {
+        index: Option<u64>,
+        id: Text<'a>,
+        function: Function<'a> = fill,
+        extra_content: Option<&'a RawValue>,
+    }
+
+    struct Function {
+        name: Text<'a>,
+        arguments: Text<'a>,
+    }
 }
 
-/// A message or a piece of one.
-#[derive(Default, Deserialize)]
-pub(super) struct Said<'a> {
-    #[serde(borrow, default)]
-    pub(super) content: Content<'a>,
-    #[serde(borrow, default)]
-    pub(super) refusal: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) reasoning_content: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) reasoning: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) extra_content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) tool_calls: Option<Vec<Call<'a>>>,
-}
-
-/// A call or a piece of one.
-#[derive(Default, Deserialize)]
-pub(super) struct Call<'a> {
-    #[serde(default)]
-    pub(super) index: Option<u64>,
-    #[serde(borrow, default)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) function: Option<Function<'a>>,
-    #[serde(borrow, default)]
-    pub(super) extra_content: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-pub(super) struct Function<'a> {
-    #[serde(borrow, default)]
-    pub(super) name: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) arguments: Text<'a>,
+impl<'a> Answer<'a> {
+    pub(super) fn read(json: &'a str) -> Result<Self, serde_json::Error> {
+        let mut answer = Answer::default();
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        Fill(&mut answer).deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(answer)
+    }
 }
 
 #[derive(Deserialize)]
@@ -135,6 +170,68 @@ pub(super) struct Part<'a> {
     /// Reasoning: text, or parts of it.
     #[serde(borrow, default)]
     pub(super) thinking: Option<Content<'a>>,
+}
+
+/// An array that mostly has one element, which then needs no allocation; `null` is an empty one.
+pub(super) struct Few<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few {
+            first: None,
+            rest: Vec::new(),
+        }
+    }
+}
+
+impl<T> Few<T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+}
+
+impl<'de, T: Default> DeserializeSeed<'de> for Fill<'_, Few<T>>
+where
+    for<'t> Fill<'t, T>: DeserializeSeed<'de, Value = ()>,
+{
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Default> Visitor<'de> for Fill<'_, Few<T>>
+where
+    for<'t> Fill<'t, T>: DeserializeSeed<'de, Value = ()>,
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let first = self.0.first.insert(T::default());
+        if seq.next_element_seed(Fill(first))?.is_none() {
+            self.0.first = None;
+            return Ok(());
+        }
+        loop {
+            let mut element = T::default();
+            if seq.next_element_seed(Fill(&mut element))?.is_none() {
+                return Ok(());
+            }
+            self.0.rest.push(element);
+        }
+    }
 }
 
 /// A number of tokens; what is no such number is zero.
