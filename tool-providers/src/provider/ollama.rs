@@ -16,7 +16,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     address_variables: &["OLLAMA_BASE_URL", "OLLAMA_HOST"],
     model_variable: "OLLAMA_MODEL",
     model: None,
-    complete: complete,
+    complete,
     dialect: Dialect {
         reasoning: &["reasoning"],
         tool_choice: false,
