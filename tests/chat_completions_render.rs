@@ -401,6 +401,10 @@ fn what_a_user_attaches_is_sent_as_parts_and_what_cannot_be_sent_is_an_error() {
     );
     let content = with("openai", Attachment::from_bytes("audio/mpeg", b"x")).unwrap();
     assert_eq!(content[1]["input_audio"]["format"], "mp3");
+    let notes =
+        Attachment::from_bytes("text/markdown; charset=utf-8", "# č".as_bytes()).named("a.md");
+    let content = with("deepseek", notes).unwrap();
+    assert_eq!(content[1], json!({ "type": "text", "text": "a.md:\n# č" }));
     for (provider, attachment) in [
         ("deepseek", Attachment::from_bytes("image/png", b"x")),
         ("mistral", pdf()),

@@ -1,5 +1,6 @@
 //! P1, P4: a llama.cpp server that no one here wrote, at `TOOL_LLAMA_URL` with the key
 //! `TOOL_LLAMA_KEY`. `../shared/local-server` says how to start one.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,5 @@
 //! Server-sent events, as the WHATWG's standard defines them, however the bytes are cut.
+#![allow(clippy::unwrap_used)]
 
 use std::convert::Infallible;
 

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -104,6 +104,7 @@ impl HttpClient {
             silence: self.timeouts.silence,
             quiet: 0,
             alarm: None,
+            woken: Waker::noop().clone(),
         }
     }
 }
@@ -195,6 +196,8 @@ pub(crate) struct BodyReader {
     quiet: u32,
     /// Goes off at every quarter of the silence, so that a piece costs no look at the clock.
     alarm: Option<Pin<Box<Sleep>>>,
+    /// Whom the alarm wakes.
+    woken: Waker,
 }
 
 impl BodyReader {
@@ -225,6 +228,12 @@ impl BodyReader {
         let quarter = self.silence / 4;
         loop {
             let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(quarter)));
+            // Polled only where it has to be told anew whom to wake, which is dear. (`will_wake` also
+            // compares tables of functions, of which there may be several for one kind of waker.)
+            if !alarm.is_elapsed() && self.woken.data() == context.waker().data() {
+                return Poll::Pending;
+            }
+            self.woken.clone_from(context.waker());
             if alarm.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
@@ -234,6 +243,7 @@ impl BodyReader {
             }
             self.quiet += 1;
             alarm.as_mut().reset(Instant::now() + quarter);
+            self.woken = Waker::noop().clone();
         }
     }
 

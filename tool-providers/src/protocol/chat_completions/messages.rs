@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use tool_core::{
-    AssistantMessage, Attachment, AttachmentSource, Block, Message, ModelError, ModelErrorKind,
-    ToolCall, ToolResult, UserMessage,
+    AssistantMessage, Block, Message, ModelError, ModelErrorKind, ToolCall, ToolResult, UserMessage,
 };
 
 use super::super::json;
+use super::attachments::part;
 use super::{ChatCompletions, Dialect};
 
 /// What stands for a result without text; some hosts refuse an empty one.
@@ -40,7 +40,10 @@ pub(super) fn append(
                     results_attachments(protocol.dialect(), &messages[..=position], out)?;
                 }
             }
-            _ => return Err(unknown("a message of a kind that is new")),
+            _ => {
+                let text = "a message of a kind that this protocol does not know";
+                return Err(ModelError::new(ModelErrorKind::BadRequest, text));
+            }
         }
     }
     Ok(())
@@ -200,61 +203,6 @@ fn results_attachments(
     }
     out.extend_from_slice(b"]}");
     Ok(())
-}
-
-fn part(dialect: &Dialect, attachment: &Attachment, out: &mut Vec<u8>) -> Result<(), ModelError> {
-    let kind = attachment.media_type.as_str();
-    match &attachment.source {
-        _ if attachment.is_image() && dialect.images => {
-            json::part(out, "image_url");
-            out.extend_from_slice(b"{\"url\":");
-            url(out, attachment);
-            out.extend_from_slice(b"}}");
-        }
-        AttachmentSource::Base64(data) if kind.starts_with("audio/") && dialect.files => {
-            let format = match &kind["audio/".len()..] {
-                "wav" | "x-wav" | "wave" | "vnd.wave" => "wav",
-                "mpeg" | "mp3" => "mp3",
-                _ => return Err(unknown(kind)),
-            };
-            json::part(out, "input_audio");
-            out.extend_from_slice(b"{\"data\":");
-            json::value(out, data);
-            out.extend_from_slice(b",\"format\":");
-            json::value(out, format);
-            out.extend_from_slice(b"}}");
-        }
-        AttachmentSource::Base64(_) if kind == "application/pdf" && dialect.files => {
-            json::part(out, "file");
-            out.extend_from_slice(b"{\"filename\":");
-            json::value(out, attachment.name.as_deref().unwrap_or("file.pdf"));
-            out.extend_from_slice(b",\"file_data\":");
-            url(out, attachment);
-            out.extend_from_slice(b"}}");
-        }
-        AttachmentSource::Url(_) => return Err(unknown(&format!("a URL of type {kind}"))),
-        AttachmentSource::Base64(_) => return Err(unknown(kind)),
-    }
-    Ok(())
-}
-
-/// The URL of an attachment; base64 needs no escapes and is copied as it is.
-fn url(out: &mut Vec<u8>, attachment: &Attachment) {
-    let safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
-    match &attachment.source {
-        AttachmentSource::Base64(data) if data.as_bytes().iter().all(safe) => {
-            json::value(out, &format!("data:{};base64,", attachment.media_type));
-            out.pop();
-            out.extend_from_slice(data.as_bytes());
-            out.push(b'"');
-        }
-        _ => json::value(out, &attachment.to_url()),
-    }
-}
-
-fn unknown(what: &str) -> ModelError {
-    let text = format!("an attachment cannot be sent to this provider: {what}");
-    ModelError::new(ModelErrorKind::BadRequest, text)
 }
 
 fn text(message: &AssistantMessage) -> Cow<'_, str> {

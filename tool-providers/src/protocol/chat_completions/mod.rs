@@ -3,6 +3,7 @@
 //! [`ChatCompletions::render`] makes the body of a request, [`ChatCompletions::parse`] reads a whole
 //! answer and [`AnswerStream`] one in pieces; both ways feed one accumulator.
 
+mod attachments;
 mod calls;
 mod dialect;
 mod messages;
@@ -11,6 +12,7 @@ mod reasoning;
 mod render;
 mod stream;
 mod tools;
+mod values;
 mod wire;
 
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -9,7 +9,8 @@ use super::super::error::{in_answer, malformed};
 use super::ChatCompletions;
 use super::calls::Calls;
 use super::reasoning::Extras;
-use super::wire::{Answer, Call, Choice, Content, Said};
+use super::values::Content;
+use super::wire::{Answer, Call, Choice, Said};
 
 /// Reads an answer that came whole.
 pub(super) fn answer(
@@ -66,7 +67,8 @@ impl<'p> Reader<'p> {
         // Checked once here, the text is not checked again string by string.
         let json =
             std::str::from_utf8(json).map_or_else(|_| String::from_utf8_lossy(json), Cow::from);
-        let answer = Answer::read(&json).map_err(|error| {
+        let mut answer = Answer::default();
+        answer.fill(&json).map_err(|error| {
             malformed(format!("the answer is not what was expected: {error}")).with_source(error)
         })?;
         if let Some(error) = answer.error {
@@ -92,11 +94,11 @@ impl<'p> Reader<'p> {
         if let Some(error) = choice.error {
             return Err(in_answer(error.get()));
         }
-        let said = match self.mode {
-            Mode::Whole => &choice.message,
-            Mode::Pieces => &choice.delta,
-        };
-        self.said(said, sink);
+        match (self.mode, &choice.message) {
+            (Mode::Pieces, _) => self.said(&choice.delta, sink),
+            (Mode::Whole, Some(message)) => self.said(message, sink),
+            (Mode::Whole, None) => {}
+        }
         match &*choice.finish_reason.0 {
             "" => {}
             // Words of hosts that give up in the middle of an answer.

@@ -3,13 +3,14 @@
 //! Everything is optional, `null` means absent, and text is borrowed from the bytes where it can be:
 //! the derived `Cow` in an `Option` would always copy.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor, value};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use tool_core::Usage;
+
+use super::values::{Content, Count, Text};
 
 /// What is read from JSON into the place where it stays. What `Deserialize` returns would be moved
 /// from hand to hand, which for these structures costs more than reading them.
@@ -18,11 +19,13 @@ pub(super) struct Fill<'t, T>(pub(super) &'t mut T);
 /// Structures that are filled: a member is read as a value, or filled itself where it says `fill`.
 /// `null` leaves the structure empty, and of a member that comes twice the last counts.
 macro_rules! filled {
-    ($($(#[$doc:meta])* struct $name:ident { $($field:ident: $type:ty $(= $fill:ident)?,)* })*) => {$(
+    ($($(#[$doc:meta])* struct $name:ident {
+        $($(#[$about:meta])* $field:ident: $type:ty $(= $fill:ident)?,)*
+    })*) => {$(
         $(#[$doc])*
         #[derive(Default)]
         pub(super) struct $name<'a> {
-            $(pub(super) $field: $type,)*
+            $($(#[$about])* pub(super) $field: $type,)*
         }
 
         impl<'de> DeserializeSeed<'de> for Fill<'_, $name<'de>> {
@@ -73,7 +76,8 @@ filled! {
     struct Choice {
         index: Option<u64>,
         delta: Said<'a> = fill,
-        message: Said<'a> = fill,
+        /// Apart, so that a chunk, which has none, is small.
+        message: Option<Box<Said<'a>>> = fill,
         finish_reason: Text<'a>,
         error: Option<&'a RawValue>,
     }
@@ -104,12 +108,21 @@ filled! {
 }
 
 impl<'a> Answer<'a> {
-    pub(super) fn read(json: &'a str) -> Result<Self, serde_json::Error> {
-        let mut answer = Answer::default();
+    pub(super) fn fill(&mut self, json: &'a str) -> Result<(), serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
-        Fill(&mut answer).deserialize(&mut deserializer)?;
-        deserializer.end()?;
-        Ok(answer)
+        Fill(self).deserialize(&mut deserializer)?;
+        deserializer.end()
+    }
+}
+
+impl<'de, T: Default> DeserializeSeed<'de> for Fill<'_, Option<Box<T>>>
+where
+    for<'t> Fill<'t, T>: DeserializeSeed<'de, Value = ()>,
+{
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        Fill(&mut **self.0.insert(Box::default())).deserialize(deserializer)
     }
 }
 
@@ -146,50 +159,18 @@ impl Counts {
     }
 }
 
-/// Text, empty where there is none. What should be text and is other JSON, as the arguments of a call
-/// are with some servers, is kept as the text of that JSON.
-#[derive(Default)]
-pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
-
-/// The content of a message: text, or an array of parts.
-pub(super) enum Content<'a> {
-    Text(Cow<'a, str>),
-    Parts(Vec<Part<'a>>),
-}
-
-impl Default for Content<'_> {
-    fn default() -> Self {
-        Content::Text(Cow::Borrowed(""))
-    }
-}
-
-#[derive(Deserialize)]
-pub(super) struct Part<'a> {
-    #[serde(borrow, default)]
-    pub(super) text: Text<'a>,
-    /// Reasoning: text, or parts of it.
-    #[serde(borrow, default)]
-    pub(super) thinking: Option<Content<'a>>,
-}
-
 /// An array that mostly has one element, which then needs no allocation; `null` is an empty one.
+#[derive(Default)]
 pub(super) struct Few<T> {
-    first: Option<T>,
+    first: T,
+    has_first: bool,
     rest: Vec<T>,
-}
-
-impl<T> Default for Few<T> {
-    fn default() -> Self {
-        Few {
-            first: None,
-            rest: Vec::new(),
-        }
-    }
 }
 
 impl<T> Few<T> {
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.first.iter().chain(&self.rest)
+        let first = self.has_first.then_some(&self.first);
+        first.into_iter().chain(&self.rest)
     }
 }
 
@@ -219,11 +200,7 @@ where
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let first = self.0.first.insert(T::default());
-        if seq.next_element_seed(Fill(first))?.is_none() {
-            self.0.first = None;
-            return Ok(());
-        }
+        self.0.has_first = seq.next_element_seed(Fill(&mut self.0.first))?.is_some();
         loop {
             let mut element = T::default();
             if seq.next_element_seed(Fill(&mut element))?.is_none() {
@@ -231,146 +208,5 @@ where
             }
             self.0.rest.push(element);
         }
-    }
-}
-
-/// A number of tokens; what is no such number is zero.
-#[derive(Clone, Copy, Default)]
-struct Count(u64);
-
-macro_rules! text_visits {
-    ($wrap:expr) => {
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("text")
-        }
-
-        fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Borrowed(text)))
-        }
-
-        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Owned(text.to_owned())))
-        }
-
-        fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Owned(text)))
-        }
-
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(Self::Value::default())
-        }
-
-        fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Owned(value.to_string())))
-        }
-
-        fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Owned(value.to_string())))
-        }
-
-        fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Owned(value.to_string())))
-        }
-
-        fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-            Ok($wrap(Cow::Owned(value.to_string())))
-        }
-    };
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text<'de>;
-
-    text_visits!(Text);
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Text<'de>, A::Error> {
-        let value = serde_json::Value::deserialize(value::MapAccessDeserializer::new(map))?;
-        Ok(Text(Cow::Owned(value.to_string())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Text<'de>, A::Error> {
-        let value = serde_json::Value::deserialize(value::SeqAccessDeserializer::new(seq))?;
-        Ok(Text(Cow::Owned(value.to_string())))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
-struct ContentVisitor;
-
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
-
-    text_visits!(Content::Text);
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Content<'de>, A::Error> {
-        Vec::deserialize(value::SeqAccessDeserializer::new(seq)).map(Content::Parts)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
-        let part = Part::deserialize(value::MapAccessDeserializer::new(map))?;
-        Ok(Content::Parts(vec![part]))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
-    }
-}
-
-struct CountVisitor;
-
-impl<'de> Visitor<'de> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of tokens")
-    }
-
-    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-        Ok(Count(count))
-    }
-
-    fn visit_i64<E>(self, count: i64) -> Result<Count, E> {
-        Ok(Count(count.try_into().unwrap_or_default()))
-    }
-
-    fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
-        Ok(Count(count as u64))
-    }
-
-    fn visit_unit<E>(self) -> Result<Count, E> {
-        Ok(Count(0))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-        Ok(Count(0))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Count, E> {
-        Ok(Count(text.parse().unwrap_or_default()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Count(0))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Count(0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
     }
 }
