@@ -1,5 +1,6 @@
 //! P1, P2, P4: recorded traffic of Chat Completions. Answers are compared with what an independent
 //! reader made of them, with the stream cut at every byte; our requests with the recorded ones.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! P2, P3, P7, CASES C: what is sent.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! P1, P4, CASES G: streams are assembled to the message that the model meant, in whichever of the
 //! known ways a host names the pieces of its calls.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

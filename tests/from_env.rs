@@ -1,4 +1,5 @@
 //! P5, P1: which model the environment names, and that it says so.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! P4: every failure of a provider is a typed error with the provider's own words, over real HTTP.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

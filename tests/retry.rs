@@ -1,4 +1,5 @@
 //! P4: what is tried again, when, and what never is.
+#![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,5 @@
 //! P4: a key never appears in what is shown, logged or reported.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! What several test files share.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod cassette;
 pub mod server;

@@ -105,7 +105,8 @@ fn remote(
     })
 }
 
-fn embedded(_: &str) -> Option<Result<EnvModel, ModelError>> {
+/// The model in this process, where it is built in.
+fn embedded(_because: &str) -> Option<Result<EnvModel, ModelError>> {
     None
 }
 
