@@ -59,7 +59,15 @@ impl Transcript {
     /// the forms of the bytes apart (a protocol and its dialect): another key starts anew.
     ///
     /// As long as the bytes of the last request are no longer in use, nothing is copied.
-    pub fn render(&self, key: u64, append: impl FnOnce(&[Message], usize, &mut Vec<u8>)) -> Bytes {
+    ///
+    /// # Errors
+    ///
+    /// What `append` reports: a message that the protocol cannot express. Nothing is kept then.
+    pub fn render<E>(
+        &self,
+        key: u64,
+        append: impl FnOnce(&[Message], usize, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Bytes, E> {
         let mut slot = self.slot();
         let kept = slot
             .take()
@@ -69,7 +77,7 @@ impl Transcript {
             bytes
         } else {
             let mut buffer = Vec::from(bytes);
-            append(&self.messages, done, &mut buffer);
+            append(&self.messages, done, &mut buffer)?;
             Bytes::from(buffer)
         };
         *slot = Some(Rendered {
@@ -77,7 +85,7 @@ impl Transcript {
             messages: self.messages.len(),
             bytes: bytes.clone(),
         });
-        bytes
+        Ok(bytes)
     }
 
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<Rendered>> {

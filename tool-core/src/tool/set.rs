@@ -100,18 +100,26 @@ impl ToolSet {
     }
 
     /// What a protocol makes of the set, made once. `key` tells protocols and dialects apart.
-    pub fn render(&self, key: u64, render: impl FnOnce() -> Vec<u8>) -> Bytes {
+    ///
+    /// # Errors
+    ///
+    /// What `render` reports: a tool that the protocol cannot express.
+    pub fn render<E>(
+        &self,
+        key: u64,
+        render: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Bytes, E> {
         let mut slot = self
             .0
             .rendered
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match &*slot {
-            Some((kept, bytes)) if *kept == key => bytes.clone(),
+            Some((kept, bytes)) if *kept == key => Ok(bytes.clone()),
             _ => {
-                let bytes = Bytes::from(render());
+                let bytes = Bytes::from(render()?);
                 *slot = Some((key, bytes.clone()));
-                bytes
+                Ok(bytes)
             }
         }
     }

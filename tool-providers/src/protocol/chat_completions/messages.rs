@@ -1,0 +1,218 @@
+//! Messages to bytes.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use tool_core::{
+    AssistantMessage, Block, Message, ModelError, ModelErrorKind, ToolCall, ToolResult, UserMessage,
+};
+
+use super::super::json;
+use super::attachments::part;
+use super::{ChatCompletions, Dialect};
+
+/// What stands for a result without text; some hosts refuse an empty one.
+const NO_OUTPUT: &str = "(no output)";
+
+/// The system message, with the comma that parts it from the next.
+pub(super) fn system(instructions: &str) -> Vec<u8> {
+    let mut out = Vec::from(b"{\"role\":\"system\",\"content\":");
+    json::value(&mut out, instructions);
+    out.extend_from_slice(b"},");
+    out
+}
+
+/// Appends the messages after the first `done`.
+pub(super) fn append(
+    protocol: &ChatCompletions,
+    messages: &[Message],
+    done: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), ModelError> {
+    for (position, message) in messages.iter().enumerate().skip(done) {
+        separate(out);
+        match message {
+            Message::User(message) => user(protocol.dialect(), message, out)?,
+            Message::Assistant(message) => assistant(protocol, message, out),
+            Message::Tool(result) => {
+                tool(protocol.dialect(), result, out);
+                if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
+                    results_attachments(protocol.dialect(), &messages[..=position], out)?;
+                }
+            }
+            _ => {
+                let text = "a message of a kind that this protocol does not know";
+                return Err(ModelError::new(ModelErrorKind::BadRequest, text));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn separate(out: &mut Vec<u8>) {
+    if !matches!(out.last(), None | Some(b'[')) {
+        out.push(b',');
+    }
+}
+
+fn user(dialect: &Dialect, message: &UserMessage, out: &mut Vec<u8>) -> Result<(), ModelError> {
+    out.extend_from_slice(b"{\"role\":\"user\",\"content\":");
+    if message.attachments.is_empty() {
+        json::value(out, &message.text);
+    } else {
+        out.push(b'[');
+        if !message.text.is_empty() {
+            json::part(out, "text");
+            json::value(out, &message.text);
+            out.push(b'}');
+        }
+        for attachment in &message.attachments {
+            separate(out);
+            part(dialect, attachment, out)?;
+        }
+        out.push(b']');
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn assistant(protocol: &ChatCompletions, message: &AssistantMessage, out: &mut Vec<u8>) {
+    let raw = message
+        .raw
+        .as_ref()
+        .filter(|raw| raw.origin == protocol.origin);
+    let members = raw.and_then(|raw| raw.json.strip_prefix('{')?.strip_suffix('}'));
+    let members = members.unwrap_or_default();
+
+    out.extend_from_slice(b"{\"role\":\"assistant\"");
+    if !members.starts_with("\"content\":") {
+        out.extend_from_slice(b",\"content\":");
+        json::value(out, &*text(message));
+    }
+    if !members.is_empty() {
+        out.push(b',');
+        out.extend_from_slice(members.as_bytes());
+    } else if protocol.dialect.reasoning_always
+        && let Some(name) = protocol.dialect.reasoning.first()
+    {
+        out.push(b',');
+        json::key(out, name);
+        out.extend_from_slice(b"\"\"");
+    }
+    for (position, tool_call) in message.tool_calls().enumerate() {
+        let before: &[u8] = if position == 0 {
+            b",\"tool_calls\":["
+        } else {
+            b","
+        };
+        out.extend_from_slice(before);
+        call(protocol.dialect(), tool_call, raw.is_some(), out);
+    }
+    if message.tool_calls().next().is_some() {
+        out.push(b']');
+    }
+    out.push(b'}');
+}
+
+fn call(dialect: &Dialect, call: &ToolCall, same_origin: bool, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"id\":");
+    json::value(out, &*dialect.call_ids.map(&call.id));
+    out.extend_from_slice(b",\"type\":\"function\",\"function\":{\"name\":");
+    json::value(out, &call.name);
+    out.extend_from_slice(b",\"arguments\":");
+    json::value(out, &*arguments(call.arguments.as_str()));
+    out.push(b'}');
+    if let Some(state) = call.provider_state.as_ref().filter(|_| same_origin)
+        && let Some(members) = state
+            .strip_prefix('{')
+            .and_then(|state| state.strip_suffix('}'))
+    {
+        out.push(b',');
+        out.extend_from_slice(members.as_bytes());
+    }
+    out.push(b'}');
+}
+
+/// The arguments as a host accepts them back: always the text of a JSON object.
+fn arguments(text: &str) -> Cow<'_, str> {
+    match text.trim_start().as_bytes().first() {
+        Some(b'{') if serde_json::from_str::<IgnoredAny>(text).is_ok() => text.into(),
+        None => "{}".into(),
+        Some(b'n') if text.trim() == "null" => "{}".into(),
+        Some(b'"') => match serde_json::from_str::<String>(text) {
+            Ok(inner) if inner.trim_start().starts_with('{') => {
+                arguments(&inner).into_owned().into()
+            }
+            _ => carried(text),
+        },
+        _ => carried(text),
+    }
+}
+
+fn carried(text: &str) -> Cow<'_, str> {
+    let mut out = Vec::from(b"{\"invalid_json\":");
+    json::value(&mut out, text);
+    out.push(b'}');
+    String::from_utf8_lossy(&out).into_owned().into()
+}
+
+fn tool(dialect: &Dialect, result: &ToolResult, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"role\":\"tool\",\"tool_call_id\":");
+    json::value(out, &*dialect.call_ids.map(&result.call_id));
+    out.extend_from_slice(b",\"content\":");
+    let text = if result.text.is_empty() {
+        NO_OUTPUT
+    } else {
+        &result.text
+    };
+    json::value(out, text);
+    out.push(b'}');
+}
+
+/// One user message with what the run of results at the end of `messages` carries beside text.
+fn results_attachments(
+    dialect: &Dialect,
+    messages: &[Message],
+    out: &mut Vec<u8>,
+) -> Result<(), ModelError> {
+    let run = messages.iter().rev().map_while(|message| match message {
+        Message::Tool(result) => Some(result),
+        _ => None,
+    });
+    let mut results: Vec<_> = run
+        .filter(|result| !result.attachments.is_empty())
+        .collect();
+    results.reverse();
+    if results.is_empty() {
+        return Ok(());
+    }
+    out.extend_from_slice(b",{\"role\":\"user\",\"content\":[");
+    for result in results {
+        separate(out);
+        json::part(out, "text");
+        let id = dialect.call_ids.map(&result.call_id);
+        json::value(
+            out,
+            &format!("From the result of `{}` ({id}):", result.name),
+        );
+        out.push(b'}');
+        for attachment in &result.attachments {
+            separate(out);
+            part(dialect, attachment, out)?;
+        }
+    }
+    out.extend_from_slice(b"]}");
+    Ok(())
+}
+
+fn text(message: &AssistantMessage) -> Cow<'_, str> {
+    let mut texts = message.blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    match (texts.next(), texts.next()) {
+        (Some(text), None) => text.into(),
+        (None, _) => "".into(),
+        _ => message.text().into(),
+    }
+}

@@ -1,0 +1,290 @@
+//! Who serves models. A vendor is data; [`Provider`] is what all of them are.
+
+mod address;
+mod compatible;
+mod deepseek;
+mod mistral;
+mod model;
+mod ollama;
+mod openai;
+mod openrouter;
+mod xai;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use tool_core::{ModelError, ModelErrorKind};
+
+use crate::http::{HttpClient, Timeouts};
+use crate::protocol::chat_completions::{ChatCompletions, Dialect};
+use crate::secret::Secret;
+use address::Address;
+
+pub use compatible::Compatible;
+pub use deepseek::DeepSeek;
+pub use mistral::Mistral;
+pub use model::ChatModel;
+pub use ollama::Ollama;
+pub use openai::OpenAi;
+pub use openrouter::OpenRouter;
+pub use xai::XAi;
+
+/// The vendors, in the order in which [`from_env`](crate::from_env) looks for them.
+pub(crate) const VENDORS: [&Vendor; 6] = [
+    &openai::VENDOR,
+    &openrouter::VENDOR,
+    &mistral::VENDOR,
+    &deepseek::VENDOR,
+    &xai::VENDOR,
+    &ollama::VENDOR,
+];
+
+/// How often a request is made again unless it is said otherwise.
+const RETRIES: u32 = 2;
+
+/// What is known of a vendor.
+#[derive(Debug)]
+pub(crate) struct Vendor {
+    pub(crate) name: &'static str,
+    /// Where it is, unless it is said otherwise.
+    pub(crate) address: &'static str,
+    /// The path of the API on a server whose address has none.
+    pub(crate) path: &'static str,
+    /// The environment variables that hold a key, an address, and the name of a model.
+    pub(crate) key_variable: Option<&'static str>,
+    pub(crate) address_variables: &'static [&'static str],
+    pub(crate) model_variable: &'static str,
+    /// The model where none is named; `None`: the first that the server lists.
+    pub(crate) model: Option<&'static str>,
+    /// What the vendor's own tools make of an address.
+    pub(crate) complete: fn(&str) -> String,
+    pub(crate) dialect: Dialect,
+}
+
+/// A server that answers, and how to talk to it.
+///
+/// ```
+/// use tool_providers::OpenAi;
+///
+/// let model = OpenAi::new("sk-…").model("gpt-5-mini");
+/// ```
+#[derive(Clone)]
+pub struct Provider {
+    vendor: &'static Vendor,
+    key: Option<Secret>,
+    /// The address as it was given.
+    address: Option<String>,
+    headers: Vec<(String, Secret)>,
+    dialect: Dialect,
+    timeouts: Timeouts,
+    retries: u32,
+    /// Made when it is first needed, and shared by all models of this provider.
+    server: Arc<OnceLock<Result<Arc<Server>, Fault>>>,
+}
+
+/// A server that can be talked to.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) address: Address,
+    pub(crate) headers: HeaderMap,
+    pub(crate) secrets: Vec<Secret>,
+    pub(crate) http: HttpClient,
+    pub(crate) protocol: ChatCompletions,
+    pub(crate) retries: u32,
+}
+
+/// Why a provider cannot be talked to; the error is made anew for each request.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault(Arc<str>);
+
+impl Fault {
+    pub(crate) fn error(&self) -> ModelError {
+        ModelError::new(ModelErrorKind::Configuration, &*self.0)
+    }
+}
+
+impl Provider {
+    pub(crate) fn of(vendor: &'static Vendor) -> Self {
+        Provider {
+            vendor,
+            key: None,
+            address: None,
+            headers: Vec::new(),
+            dialect: vendor.dialect.clone(),
+            timeouts: Timeouts::default(),
+            retries: RETRIES,
+            server: Arc::default(),
+        }
+    }
+
+    /// What the environment says of a vendor. A vendor that needs a key needs none at an address that
+    /// the environment gives.
+    pub(crate) fn from_variables(
+        vendor: &'static Vendor,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ModelError> {
+        let set = |name: &&str| variable(name).filter(|value| !value.trim().is_empty());
+        let mut provider = Provider::of(vendor);
+        provider.key = vendor.key_variable.as_ref().and_then(set).map(Secret::from);
+        provider.address = vendor.address_variables.iter().find_map(set);
+        match (vendor.key_variable, &provider.key, &provider.address) {
+            (Some(variable), None, None) => {
+                let text = format!("set the environment variable {variable}");
+                Err(ModelError::new(ModelErrorKind::Configuration, text).with_provider(vendor.name))
+            }
+            _ => Ok(provider),
+        }
+    }
+
+    /// Sets the key.
+    #[must_use]
+    pub fn key(self, key: impl Into<Secret>) -> Self {
+        self.changed(|provider| provider.key = Some(key.into()))
+    }
+
+    /// Sets the address, with or without a slash at its end. Where it has no path, the path of the
+    /// vendor's API is added: `/v1` with most.
+    #[must_use]
+    pub fn base_url(self, address: impl Into<String>) -> Self {
+        self.changed(|provider| provider.address = Some(address.into()))
+    }
+
+    /// Adds a header to every request. Its value is treated as a key is: it is never shown.
+    #[must_use]
+    pub fn header(self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
+        self.changed(|provider| provider.headers.push((name.into(), value.into())))
+    }
+
+    /// Says how the server's Chat Completions differ.
+    #[must_use]
+    pub fn with_dialect(self, dialect: Dialect) -> Self {
+        self.changed(|provider| provider.dialect = dialect)
+    }
+
+    /// How the server's Chat Completions differ.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// Sets how long the server may take.
+    #[must_use]
+    pub fn timeouts(self, timeouts: Timeouts) -> Self {
+        self.changed(|provider| provider.timeouts = timeouts)
+    }
+
+    /// Sets how often a request that failed is made again: twice, unless it is said otherwise.
+    #[must_use]
+    pub fn retries(self, retries: u32) -> Self {
+        self.changed(|provider| provider.retries = retries)
+    }
+
+    /// A model of this provider. All models of one provider share its connections.
+    ///
+    /// A wrong address or key is reported by the first request.
+    pub fn model(&self, name: impl Into<String>) -> ChatModel {
+        ChatModel::named(self.server(), self.vendor.name, name.into())
+    }
+
+    /// The first model that the server lists, found out by the first request. For servers of one
+    /// model.
+    pub fn first_model(&self) -> ChatModel {
+        ChatModel::first(self.server(), self.vendor.name)
+    }
+
+    /// Where it is, as far as that can be told.
+    pub(crate) fn location(&self) -> String {
+        match self.parsed_address() {
+            Ok(address) => address.to_string(),
+            Err(_) => "an address that cannot be read".into(),
+        }
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self.server = Arc::default();
+        self
+    }
+
+    fn server(&self) -> Result<Arc<Server>, Fault> {
+        let make = || match self.connect() {
+            Ok(server) => Ok(Arc::new(server)),
+            Err(error) => Err(Fault(error.message().into())),
+        };
+        self.server.get_or_init(make).clone()
+    }
+
+    fn parsed_address(&self) -> Result<Address, ModelError> {
+        let address = self.address.as_deref().unwrap_or(self.vendor.address);
+        Address::parse(&(self.vendor.complete)(address), self.vendor.path)
+    }
+
+    fn connect(&self) -> Result<Server, ModelError> {
+        let address = self.parsed_address()?;
+        let mut headers = HeaderMap::new();
+        if let Some(key) = &self.key {
+            let value = secret_header("the key", &format!("Bearer {}", key.reveal()))?;
+            headers.insert(AUTHORIZATION, value);
+        }
+        for (name, value) in &self.headers {
+            let what = format!("the header `{name}`");
+            let value = secret_header(&what, value.reveal())?;
+            let name = HeaderName::try_from(name).map_err(|_| unsendable(&what))?;
+            headers.insert(name, value);
+        }
+        let secrets = self.headers.iter().map(|(_, value)| value).chain(&self.key);
+        Ok(Server {
+            secrets: secrets.cloned().collect(),
+            headers,
+            http: HttpClient::new(&address.at("")?, self.timeouts)?,
+            protocol: ChatCompletions::new(self.dialect.clone(), &self.host(&address)),
+            retries: self.retries,
+            address,
+        })
+    }
+
+    /// Whose answers are replayed as they came: a vendor's wherever it is reached, another server's
+    /// at its address.
+    fn host(&self, address: &Address) -> String {
+        match self.vendor.address.is_empty() {
+            true => address.to_string(),
+            false => self.vendor.name.into(),
+        }
+    }
+}
+
+impl Vendor {
+    /// Whether the environment names it.
+    pub(crate) fn is_set(&self, variable: &dyn Fn(&str) -> Option<String>) -> Option<&'static str> {
+        let names = self
+            .address_variables
+            .iter()
+            .copied()
+            .chain(self.key_variable);
+        let mut names =
+            names.filter(|name| variable(name).is_some_and(|value| !value.trim().is_empty()));
+        names.next()
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider")
+            .field("vendor", &self.vendor.name)
+            .field("address", &self.location())
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+fn secret_header(what: &str, value: &str) -> Result<HeaderValue, ModelError> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| unsendable(what))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn unsendable(what: &str) -> ModelError {
+    let text = format!("{what} holds characters that cannot be sent");
+    ModelError::new(ModelErrorKind::Configuration, text)
+}
