@@ -1,0 +1,211 @@
+//! The implementation of the runtime's trait: from a call to the user's function and back.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::ReturnType;
+
+use super::{definition_name, first_span, local, located, param_name, tool_type};
+use crate::model::{Form, Input, Method, Passing, Tool};
+use crate::parse::Approval;
+use crate::selfless;
+
+pub(super) fn implementation(tool: &Tool) -> TokenStream {
+    let p = &tool.runtime;
+    let ty = tool_type(tool);
+    let definition = definition_name();
+    let invoke = invoke(tool);
+    let resume = resume(tool);
+    let predicate = predicate(tool);
+    let resolver = resolver(tool);
+    quote! {
+        use #p::{AnyFailure as _, AnyOutcome as _, AnyReturned as _};
+
+        #[automatically_derived]
+        impl #p::Tool for #ty {
+            fn definition(&self) -> &#p::ToolDefinition {
+                #definition.get()
+            }
+            #invoke
+            #predicate
+            #resolver
+            #resume
+        }
+    }
+}
+
+fn invoke(tool: &Tool) -> TokenStream {
+    let p = &tool.runtime;
+    let call = local("call");
+    let future = future(tool, &tool.execute, &call, None);
+    quote! {
+        fn invoke<'a>(&'a self, #call: &'a #p::ToolCall) -> #p::ToolFuture<'a> {
+            #future
+        }
+    }
+}
+
+fn resume(tool: &Tool) -> TokenStream {
+    let Some(method) = &tool.resume else {
+        return TokenStream::new();
+    };
+    let p = &tool.runtime;
+    let (call, task) = (local("call"), local("task"));
+    let future = future(tool, method, &call, Some(&task));
+    quote! {
+        fn resume<'a>(&'a self, #task: #p::Task, #call: &'a #p::ToolCall) -> #p::ToolFuture<'a> {
+            #future
+        }
+    }
+}
+
+fn future(tool: &Tool, method: &Method, call: &Ident, task: Option<&Ident>) -> TokenStream {
+    let p = &tool.runtime;
+    let definition = definition_name();
+    let arguments = local("arguments");
+    let used: Vec<usize> = method.inputs.iter().filter_map(Input::param).collect();
+    let values: Vec<Ident> = used.iter().map(|index| value_name(*index)).collect();
+    let tables: Vec<Ident> = used.iter().map(|index| param_name(*index)).collect();
+    let read = if used.is_empty() {
+        quote!(#p::Reader::new(#definition.get(), #call)?.finish()?;)
+    } else {
+        quote! {
+            let mut #arguments = #p::Reader::new(#definition.get(), #call)?;
+            let (#(#values,)*) = (#(#arguments.take(&#tables),)*);
+            let (#(#p::Some(#values),)*) = (#(#values,)*) else {
+                return #p::Err(#arguments.into_error());
+            };
+        }
+    };
+    let value = called(tool, method, call, task);
+    let reply = reply(tool, method, &value);
+    // A value that keeps the future from being sent is reported at the body, where it is held.
+    let span = located(method.body);
+    quote_spanned! {span=>
+        #p::Box::pin(async move {
+            #read
+            #reply
+        })
+    }
+}
+
+fn called(tool: &Tool, method: &Method, call: &Ident, task: Option<&Ident>) -> TokenStream {
+    let p = &tool.runtime;
+    let function = &method.signature.ident;
+    let inputs = method.inputs.iter().map(|input| match input {
+        Input::Param(index) => passed(tool, *index),
+        Input::ToolCall(ty) => {
+            let ty = match &tool.form {
+                Form::Impl { ty: own, .. } => selfless::spell_out(ty.to_token_stream(), own),
+                Form::Function { .. } => ty.to_token_stream(),
+            };
+            let span = located(first_span(&ty));
+            quote_spanned!(span=> <#ty as #p::Injected<'_>>::inject(#call))
+        }
+        Input::Task { by_reference: true } => quote!(&#task),
+        Input::Task { .. } => quote!(#task),
+        Input::Unknown(name) => quote!(#name),
+    });
+    let called = match &tool.form {
+        Form::Function { .. } => quote!(#function(#(#inputs),*)),
+        Form::Impl { ty, .. } => quote!(<#ty>::#function(self, #(#inputs),*)),
+    };
+    if method.is_async {
+        quote!(#called.await)
+    } else {
+        called
+    }
+}
+
+fn passed(tool: &Tool, index: usize) -> TokenStream {
+    let value = value_name(index);
+    let passing = tool
+        .params
+        .get(index)
+        .map_or(Passing::Owned, |param| param.passing);
+    match passing {
+        Passing::Owned => quote!(#value),
+        Passing::Str => quote!(&#value),
+        Passing::OptionalStr => quote!(#value.as_deref()),
+    }
+}
+
+/// The result in the runtime's terms, each step located at the type that it is about.
+fn reply(tool: &Tool, method: &Method, value: &TokenStream) -> TokenStream {
+    let p = &tool.runtime;
+    let span = match &method.signature.output {
+        ReturnType::Type(_, ty) => located(first_span(ty)),
+        ReturnType::Default => located(method.signature.ident.span()),
+    };
+    let (ok, error) = (local("value"), local("error"));
+    let classify = quote_spanned!(span=> #p::Returned(#ok).classify());
+    let fail = quote_spanned!(span=> #p::Failure(#error).into_tool_error());
+    quote! {
+        match #p::Outcome(#value).split() {
+            #p::Ok(#ok) => #classify,
+            #p::Err(#error) => #p::Err(#fail),
+        }
+    }
+}
+
+/// A task that nothing can go on with.
+pub(super) fn refuses_task(_tool: &Tool) -> TokenStream {
+    TokenStream::new()
+}
+
+fn predicate(tool: &Tool) -> TokenStream {
+    let Some((_, Approval::Predicate(expression))) = &tool.arguments.requires_approval else {
+        return TokenStream::new();
+    };
+    let p = &tool.runtime;
+    let (call, predicate) = (local("call"), local("predicate"));
+    let (ty, arguments) = match &tool.form {
+        Form::Function { .. } => (quote!(fn(&#p::ToolCall) -> bool), quote!(#call)),
+        Form::Impl { .. } => (
+            quote!(fn(&Self, &#p::ToolCall) -> bool),
+            quote!(self, #call),
+        ),
+    };
+    quote! {
+        fn requires_approval(&self, #call: &#p::ToolCall) -> bool {
+            let #predicate: #ty = #expression;
+            #predicate(#arguments)
+        }
+    }
+}
+
+fn resolver(tool: &Tool) -> TokenStream {
+    let Some((_, expression)) = &tool.arguments.approval else {
+        return TokenStream::new();
+    };
+    let p = &tool.runtime;
+    let (call, decision) = (local("call"), local("decision"));
+    let arguments = match &tool.form {
+        Form::Function { .. } => quote!(#call),
+        Form::Impl { .. } => quote!(self, #call),
+    };
+    let span = located(first_span(expression));
+    let resolved = quote_spanned! {span=>
+        let #decision: #p::Decision = (#expression)(#arguments).await;
+        #decision
+    };
+    quote! {
+        fn approval<'a>(&'a self, #call: &'a #p::ToolCall) -> #p::Option<#p::ApprovalFuture<'a>> {
+            #p::Some(#p::Box::pin(async move { #resolved }))
+        }
+    }
+}
+
+fn value_name(index: usize) -> Ident {
+    let mut name = format_ident!("value_{index}");
+    name.set_span(Span::mixed_site());
+    name
+}
+
+impl Input {
+    fn param(&self) -> Option<usize> {
+        match self {
+            Input::Param(index) => Some(*index),
+            _ => None,
+        }
+    }
+}
