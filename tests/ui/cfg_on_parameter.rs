@@ -3,7 +3,7 @@ use tool_core::tool;
 /// Gets the weather.
 #[tool]
 fn weather(#[cfg(debug_assertions)] city: String) -> String {
-    String::new()
+    city
 }
 
 fn main() {}

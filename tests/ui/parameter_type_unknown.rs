@@ -3,7 +3,7 @@ use tool_core::tool;
 /// Gets the weather.
 #[tool]
 fn weather(place: Place) -> String {
-    String::new()
+    place.city
 }
 
 fn main() {}

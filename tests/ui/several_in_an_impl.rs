@@ -5,6 +5,7 @@ struct Weather;
 #[tool(defer, defer)]
 impl Weather {
     async unsafe fn execute<T>(&mut self, city: T, _: u8) -> String {
+        drop(city);
         String::new()
     }
 }

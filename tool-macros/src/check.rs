@@ -6,7 +6,6 @@ mod schema;
 mod signature;
 
 use proc_macro2::Span;
-use quote::ToTokens as _;
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
@@ -49,7 +48,6 @@ const RULES: &[fn(&Tool, &mut Errors)] = &[
     signature::patterns,
     signature::types,
     signature::other_attributes,
-    signature::task,
     signature::resume,
 ];
 
@@ -106,7 +104,7 @@ pub(crate) fn clash(tool: &Tool) -> Option<(Span, String)> {
                 "the tool of `{function}` is a type of the same name: write the function in snake_case"
             ),
         ))
-    } else if syn::parse_str::<Ident>(&names::camel_case(&function)).is_err() {
+    } else if syn::parse_str::<Ident>(&names::unit_type(&function)).is_err() {
         Some((
             at,
             format!("no type can be named after `{function}`: {rename}"),
@@ -139,15 +137,11 @@ fn description(tool: &Tool, errors: &mut Errors) {
         }
         Some(_) => {}
         None => {
-            let at = match &tool.form {
-                Form::Function { .. } => tool.execute.signature.ident.to_token_stream(),
-                Form::Impl { ty, .. } => ty.to_token_stream(),
-            };
             let what = match &tool.form {
                 Form::Function { .. } => "a doc comment above the function",
                 Form::Impl { .. } => "a doc comment above `execute`",
             };
-            errors.at(at, format!("a tool needs a description that tells the model when to use it: write {what}, `/// Gets the weather.`, or `#[tool(description = \"…\")]`"));
+            errors.at(&tool.execute.signature.ident, format!("a tool needs a description that tells the model when to use it: write {what}, `/// Gets the weather.`, or `#[tool(description = \"…\")]`"));
         }
     }
 }

@@ -4,8 +4,8 @@ mod attributes;
 mod call;
 mod param;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
 use syn::Item;
 
 use crate::docs::Text;
@@ -93,8 +93,7 @@ fn definition(tool: &Tool) -> TokenStream {
     let schema = match &tool.schema {
         None => quote!(#p::SchemaSource::Inferred),
         Some(Schema::Type(ty)) => {
-            let span = located(first_span(ty));
-            quote_spanned!(span=> #p::SchemaSource::Type(#p::schema_of::<#ty>))
+            quote!(#p::SchemaSource::Type(<#ty as #p::JsonSchema>::json_schema))
         }
         Some(Schema::Json(json, _)) => {
             let text = json.render();
@@ -146,6 +145,30 @@ fn local(name: &str) -> Ident {
 /// Generated code that errors shall show at a place that the user wrote.
 fn located(span: Span) -> Span {
     Span::mixed_site().located_at(span)
+}
+
+/// The same for code that holds nothing of the user's; each token keeps what it refers to.
+fn locate(tokens: TokenStream, span: Span) -> TokenStream {
+    let moved = tokens.into_iter().map(|mut token| {
+        let place = token.span().located_at(span);
+        if let TokenTree::Group(group) = &token {
+            let stream = locate(group.stream(), span);
+            token = TokenTree::Group(Group::new(group.delimiter(), stream));
+        }
+        token.set_span(place);
+        token
+    });
+    moved.collect()
+}
+
+/// From the first token of `over` to its last, so that an error underlines all of it.
+fn spread(tokens: TokenStream, over: &TokenStream) -> TokenStream {
+    let last = over.clone().into_iter().last().map(|token| token.span());
+    let mut moved: Vec<TokenTree> = locate(tokens, first_span(over)).into_iter().collect();
+    if let (Some(token), Some(last)) = (moved.last_mut(), last) {
+        token.set_span(token.span().located_at(last));
+    }
+    moved.into_iter().collect()
 }
 
 fn first_span(tokens: &impl ToTokens) -> Span {

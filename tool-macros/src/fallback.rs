@@ -53,7 +53,7 @@ fn stub(tool: &Tool) -> TokenStream {
                 fn definition(&self) -> &#p::ToolDefinition {
                     ::core::unimplemented!()
                 }
-                fn invoke<'a>(&'a self, _: &'a #p::ToolCall) -> #p::ToolFuture<'a> {
+                fn invoke<'__call>(&'__call self, _: &'__call #p::ToolCall) -> #p::ToolFuture<'__call> {
                     ::core::unimplemented!()
                 }
             }

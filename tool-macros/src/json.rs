@@ -93,6 +93,17 @@ impl Json {
         }
     }
 
+    /// For the end of a message: `` `-1` ``, a string, an empty list.
+    pub(crate) fn described(&self) -> String {
+        match &self.value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => format!("`{}`", self.render()),
+            Value::String(_) => "a string".to_owned(),
+            Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
+            Value::Array(_) => "a list".to_owned(),
+            Value::Object(_) => "an object".to_owned(),
+        }
+    }
+
     /// Compact, in the order of the source.
     pub(crate) fn render(&self) -> String {
         let mut out = String::new();

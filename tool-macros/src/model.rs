@@ -53,7 +53,6 @@ pub(crate) struct Name {
 
 pub(crate) struct Param {
     pub(crate) ident: Ident,
-    pub(crate) pattern: Pat,
     /// As it is written in the signature.
     pub(crate) ty: Type,
     pub(crate) shape: Shape,
@@ -159,7 +158,7 @@ fn from_function(arguments: ToolArguments, item: &mut ItemFn, errors: &mut Error
     let body = item.block.brace_token.span.open();
     let execute = method(&mut item.sig, body, &mut params, errors);
     let ident = item.sig.ident.unraw();
-    let unit = syn::parse_str::<Ident>(&names::camel_case(&ident.to_string()));
+    let unit = syn::parse_str::<Ident>(&names::unit_type(&ident.to_string()));
     let mut unit = unit.unwrap_or_else(|_| format_ident!("Self_"));
     unit.set_span(item.sig.ident.span());
     let form = Form::Function {
@@ -188,11 +187,8 @@ fn from_impl(arguments: ToolArguments, item: &mut ItemImpl, errors: &mut Errors)
     let mut params = Vec::new();
     let mut execute = None;
     let mut execute_docs = None;
+    remove_second(&mut item.items, "execute", errors);
     for found in methods(&mut item.items, "execute") {
-        if execute.is_some() {
-            errors.at(&found.sig.ident, "a second `execute`: a tool has one");
-            continue;
-        }
         execute_docs = docs::text(&found.attrs);
         let body = found.block.brace_token.span.open();
         execute = Some(method(&mut found.sig, body, &mut params, errors));
@@ -226,6 +222,23 @@ fn from_impl(arguments: ToolArguments, item: &mut ItemImpl, errors: &mut Errors)
     Some(assemble(arguments, parts, errors))
 }
 
+/// The compiler would report the second one once more.
+fn remove_second(items: &mut Vec<ImplItem>, name: &str, errors: &mut Errors) {
+    let mut is_first = true;
+    items.retain(|item| match item {
+        ImplItem::Fn(found) if found.sig.ident == name => {
+            if !is_first {
+                errors.at(
+                    &found.sig.ident,
+                    format!("a second `{name}`: a tool has one"),
+                );
+            }
+            std::mem::replace(&mut is_first, false)
+        }
+        _ => true,
+    });
+}
+
 fn methods<'a>(
     items: &'a mut [ImplItem],
     name: &'a str,
@@ -242,18 +255,6 @@ fn is_resume(signature: &Signature) -> bool {
         FnArg::Typed(typed) => pattern_name(&typed.pat).is_some_and(|name| name == "task"),
         FnArg::Receiver(_) => false,
     })
-}
-
-pub(crate) fn returns_task(output: &ReturnType) -> bool {
-    let ReturnType::Type(_, ty) = output else {
-        return false;
-    };
-    let Some(segment) = shape::last_segment(ty) else {
-        return false;
-    };
-    let is_task = |ty: &Type| shape::last_segment(ty).is_some_and(|last| last.ident == "Task");
-    is_task(ty)
-        || (segment.ident == "Result" && shape::first_argument(segment).is_some_and(is_task))
 }
 
 fn take_second_attribute(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
@@ -369,7 +370,6 @@ fn method(
             },
         };
         params.push(Param {
-            pattern: (*typed.pat).clone(),
             shape: Shape::of(&typed.ty),
             passing: passing(&typed.ty),
             ty: (*typed.ty).clone(),

@@ -31,8 +31,19 @@ pub(crate) fn is_portable_property(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
 }
 
-/// The type that a function's tool is: `weather_lookup` → `WeatherLookup`.
-pub(crate) fn camel_case(identifier: &str) -> String {
+/// The type that a function's tool is: `weather_lookup` → `WeatherLookup`, and `搜索` → `搜索Tool`, because its script
+/// has no upper case.
+pub(crate) fn unit_type(identifier: &str) -> String {
+    let camel = camel_case(identifier);
+    let is_caseless = |c: char| c.is_alphabetic() && !c.is_uppercase() && !c.is_lowercase();
+    if camel.starts_with(is_caseless) {
+        format!("{camel}Tool")
+    } else {
+        camel
+    }
+}
+
+fn camel_case(identifier: &str) -> String {
     let mut camel = String::new();
     for word in identifier.split('_') {
         let mut letters = word.chars();

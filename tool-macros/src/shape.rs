@@ -90,15 +90,20 @@ pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// The first type argument: the `T` of `Option<T>` and `Result<T, E>`.
-pub(crate) fn first_argument(segment: &PathSegment) -> Option<&Type> {
+/// The type arguments: `T` and `E` of `Result<T, E>`.
+pub(crate) fn arguments(segment: &PathSegment) -> Vec<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
-        return None;
+        return Vec::new();
     };
-    arguments.args.iter().find_map(|argument| match argument {
+    let types = arguments.args.iter().filter_map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
-    })
+    });
+    types.collect()
+}
+
+pub(crate) fn first_argument(segment: &PathSegment) -> Option<&Type> {
+    arguments(segment).first().copied()
 }
 
 pub(crate) fn option(ty: &Type) -> Option<&Type> {

@@ -168,3 +168,25 @@ pub trait NoName {
 }
 
 impl<T> NoName for NameProbe<T> {}
+
+/// Whether the name is known and among the others.
+pub const fn is_among(name: Option<&str>, others: &[Option<&str>]) -> bool {
+    let mut index = 0;
+    while index < others.len() {
+        if let (Some(name), Some(other)) = (name, others[index])
+            && is_equal(name.as_bytes(), other.as_bytes())
+        {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    let mut index = 0;
+    while index < left.len() && index < right.len() && left[index] == right[index] {
+        index += 1;
+    }
+    index == left.len() && index == right.len()
+}

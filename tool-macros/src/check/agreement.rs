@@ -1,6 +1,5 @@
 //! An explicit schema against the signature.
 
-use crate::check::constraint::article;
 use crate::errors::{Errors, closest};
 use crate::json::{Json, Value};
 use crate::model::{Param, Tool};
@@ -123,17 +122,18 @@ fn types(param: &Param, property: &Json, origin: &Origin, errors: &mut Errors) {
     let values = property.get("enum").map(Json::items).unwrap_or_default();
     let constant = property.get("const");
     let default = property.get("default");
-    for value in values.iter().chain(constant).chain(default) {
-        let kind = value.kind();
-        if kind != "null" && !param.shape.accepts(kind) {
-            origin.report(
-                value.place,
-                &format!(
-                    "`{name}` is `{ty}` in Rust, but this value is {}",
-                    article(kind)
-                ),
-                errors,
+    let is_wrong = |value: &&Json| value.kind() != "null" && !param.shape.accepts(value.kind());
+    for values in [
+        values,
+        constant.map_or(&[], std::slice::from_ref),
+        default.map_or(&[], std::slice::from_ref),
+    ] {
+        if let Some(value) = values.iter().find(is_wrong) {
+            let message = format!(
+                "`{name}` is `{ty}` in Rust, but this value is {}: write values that are `\"{own}\"`, or change the parameter",
+                value.described()
             );
+            origin.report(value.place, &message, errors);
         }
     }
     if let (Some(items), crate::shape::Shape::List) = (property.get("items"), param.shape) {

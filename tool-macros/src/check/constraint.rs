@@ -143,7 +143,7 @@ fn examples(param: &Param, errors: &mut Errors) {
                 key,
                 format!(
                     "this example is {}, and the parameter is a `{ty}`: write one that fits",
-                    article(kind)
+                    json.described()
                 ),
             );
         } else if let (Some((_, range)), Some(number)) = (&param.arguments.range, json.number())
@@ -154,19 +154,6 @@ fn examples(param: &Param, errors: &mut Errors) {
                 format!("the example {} is outside of the range", json.render()),
             );
         }
-    }
-}
-
-pub(super) fn article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'i', 'o']) {
-        "an"
-    } else {
-        "a"
-    };
-    if kind == "null" {
-        "`null`".to_owned()
-    } else {
-        format!("{article} {kind}")
     }
 }
 

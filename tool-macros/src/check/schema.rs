@@ -1,6 +1,5 @@
 //! Whether an explicit schema is one: the meta-schema of JSON Schema 2020-12, by hand.
 
-use crate::check::constraint::article;
 use crate::errors::{Errors, closest, list};
 use crate::json::{Json, Member, Value};
 use crate::written::Origin;
@@ -112,7 +111,7 @@ pub(super) fn is_well_formed(root: &Json, origin: &Origin, errors: &mut Errors) 
     if !matches!(root.value, Value::Object(_)) {
         let message = format!(
             "a schema is an object, and this is {}: write `{{ \"type\": \"object\", \"properties\": {{}} }}`",
-            article(root.kind())
+            root.described()
         );
         return checker.fault(root, &message);
     }
@@ -190,10 +189,7 @@ impl Checker<'_> {
         };
         self.fault(
             json,
-            &format!(
-                "`{key}` takes {expected}, and this is {}",
-                article(json.kind())
-            ),
+            &format!("`{key}` takes {expected}, and this is {}", json.described()),
         );
     }
 
@@ -233,7 +229,7 @@ impl Checker<'_> {
                 json,
                 &format!(
                     "`{key}` takes a list of names, and this is {}",
-                    article(json.kind())
+                    json.described()
                 ),
             );
         };
@@ -243,7 +239,7 @@ impl Checker<'_> {
                     item,
                     &format!(
                         "`{key}` takes a list of names, and this is {}",
-                        article(item.kind())
+                        item.described()
                     ),
                 );
                 continue;
@@ -264,7 +260,7 @@ impl Checker<'_> {
                 json,
                 &format!(
                     "`{key}` takes an object of schemas, and this is {}",
-                    article(json.kind())
+                    json.described()
                 ),
             );
         }
@@ -293,7 +289,7 @@ impl Checker<'_> {
                 json,
                 &format!(
                     "`{key}` is a schema in braces, and this is {}",
-                    article(json.kind())
+                    json.described()
                 ),
             ),
         }

@@ -150,13 +150,21 @@ pub(super) fn types(tool: &Tool, errors: &mut Errors) {
                 "a schema needs a type that is known here: write it in place of `impl …`",
             ),
             Type::Infer(_) => {} // The compiler says it.
-            ty => borrowed(ty, param.passing, errors),
+            ty => borrowed(tool, ty, param.passing, errors),
         }
     }
 }
 
-fn borrowed(ty: &Type, passing: Passing, errors: &mut Errors) {
-    if passing != Passing::Owned {
+fn borrowed(tool: &Tool, ty: &Type, passing: Passing, errors: &mut Errors) {
+    let own = &tool.execute.signature.generics;
+    let is_own =
+        |lifetime: &syn::Lifetime| own.lifetimes().any(|param| param.lifetime == *lifetime);
+    // A lifetime of the function itself is an error where it is declared.
+    if passing != Passing::Owned
+        || first_lifetime(ty.to_token_stream())
+            .as_ref()
+            .is_some_and(is_own)
+    {
         return;
     }
     if let Type::Reference(reference) = ty {
@@ -219,10 +227,6 @@ pub(super) fn other_attributes(tool: &Tool, errors: &mut Errors) {
         }
     }
 }
-
-/// In the function form nothing can go on with a task. The `impl` form is for the compiler to say, which knows whose
-/// `Task` it is.
-pub(super) fn task(_tool: &Tool, _errors: &mut Errors) {}
 
 pub(super) fn resume(tool: &Tool, errors: &mut Errors) {
     let Some(Method { inputs, .. }) = &tool.resume else {

@@ -1,13 +1,13 @@
 //! The implementation of the runtime's trait: from a call to the user's function and back.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::ReturnType;
 
-use super::{definition_name, first_span, local, located, param_name, tool_type};
+use super::{definition_name, first_span, local, locate, located, param_name, spread, tool_type};
 use crate::model::{Form, Input, Method, Passing, Tool};
 use crate::parse::Approval;
-use crate::selfless;
+use crate::{selfless, shape};
 
 pub(super) fn implementation(tool: &Tool) -> TokenStream {
     let p = &tool.runtime;
@@ -79,9 +79,10 @@ fn future(tool: &Tool, method: &Method, call: &Ident, task: Option<&Ident>) -> T
     let value = called(tool, method, call, task);
     let reply = reply(tool, method, &value);
     // A value that keeps the future from being sent is reported at the body, where it is held.
+    let pin = locate(quote!(#p::Box::pin), method.body);
     let span = located(method.body);
     quote_spanned! {span=>
-        #p::Box::pin(async move {
+        #pin(async move {
             #read
             #reply
         })
@@ -132,24 +133,71 @@ fn passed(tool: &Tool, index: usize) -> TokenStream {
 /// The result in the runtime's terms, each step located at the type that it is about.
 fn reply(tool: &Tool, method: &Method, value: &TokenStream) -> TokenStream {
     let p = &tool.runtime;
-    let span = match &method.signature.output {
-        ReturnType::Type(_, ty) => located(first_span(ty)),
-        ReturnType::Default => located(method.signature.ident.span()),
-    };
+    let (value_type, error_type) = result_types(method);
     let (ok, error) = (local("value"), local("error"));
-    let classify = quote_spanned!(span=> #p::Returned(#ok).classify());
-    let fail = quote_spanned!(span=> #p::Failure(#error).into_tool_error());
+    let returned = spread(quote!(#p::Returned(#ok).classify()), &value_type);
+    let output = spread(quote!(#p::ToolReturn::output), &value_type);
+    let failed = spread(quote!(#p::Failure(#error).classify()), &error_type);
+    let failure = spread(quote!(#p::ToolFailure::into_tool_error), &error_type);
     quote! {
         match #p::Outcome(#value).split() {
-            #p::Ok(#ok) => #classify,
-            #p::Err(#error) => #p::Err(#fail),
+            #p::Ok(#ok) => #output(#returned),
+            #p::Err(#error) => #p::Err(#failure(#failed)),
         }
     }
 }
 
-/// A task that nothing can go on with.
-pub(super) fn refuses_task(_tool: &Tool) -> TokenStream {
-    TokenStream::new()
+/// What the signature says of the value and of the error; both the whole type where that is no `Result`.
+fn result_types(method: &Method) -> (TokenStream, TokenStream) {
+    let ReturnType::Type(_, ty) = &method.signature.output else {
+        let name = method.signature.ident.to_token_stream();
+        return (name.clone(), name);
+    };
+    let whole = ty.to_token_stream();
+    let result = shape::last_segment(ty).filter(|last| last.ident == "Result");
+    match result.map(|segment| shape::arguments(segment)).as_deref() {
+        Some([value, error]) => (value.to_token_stream(), error.to_token_stream()),
+        Some([value]) => (value.to_token_stream(), whole),
+        _ => (whole.clone(), whole),
+    }
+}
+
+/// An error if the result may be a task and nothing goes on with it. Whose `Task` it is only the compiler knows.
+pub(super) fn refuses_task(tool: &Tool) -> TokenStream {
+    let ReturnType::Type(_, ty) = &tool.execute.signature.output else {
+        return TokenStream::new();
+    };
+    if tool.resume.is_some() || !mentions_task(ty.to_token_stream()) {
+        return TokenStream::new();
+    }
+    let p = &tool.runtime;
+    let (ty, message) = match &tool.form {
+        Form::Function { .. } => (
+            ty.to_token_stream(),
+            "a function cannot go on with a `Task`: make it the method `execute` of an `impl` block, and add `async fn resume(&self, task: Task) -> …`",
+        ),
+        Form::Impl { ty: own, .. } => (
+            selfless::spell_out(ty.to_token_stream(), own),
+            "nothing goes on with this `Task`: add the method `async fn resume(&self, task: Task) -> …` to this block",
+        ),
+    };
+    let assert = spread(quote!(::core::panic!(#message)), &ty);
+    quote! {
+        const _: () = {
+            use #p::NeverPauses as _;
+            if #p::Pauses::<#ty>::IT {
+                #assert
+            }
+        };
+    }
+}
+
+fn mentions_task(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => word == "Task" || word == "TaskPoll",
+        TokenTree::Group(group) => mentions_task(group.stream()),
+        _ => false,
+    })
 }
 
 fn predicate(tool: &Tool) -> TokenStream {

@@ -17,8 +17,7 @@ pub(super) fn table(tool: &Tool, index: usize, param: &Param) -> TokenStream {
     let name = param_name(index);
     let ty = stored_type(tool, param);
     let property = &param.property.text;
-    let span = located(first_span(&ty));
-    let mut value = quote_spanned!(span=> #p::Param::<#ty>::new(#property));
+    let mut value = quote!(<#ty as #p::Parameter>::PARAM.named(#property));
     if let Some(description) = description(param) {
         value.extend(quote!(.describe(#description)));
     }
