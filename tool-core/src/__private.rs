@@ -4,6 +4,7 @@ pub use std::boxed::Box;
 pub use std::option::Option::{self, None, Some};
 pub use std::result::Result::{self, Err, Ok};
 pub use std::string::String;
+pub use std::sync::Arc;
 pub use std::vec;
 pub use std::vec::Vec;
 

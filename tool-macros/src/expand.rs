@@ -162,7 +162,7 @@ fn locate(tokens: TokenStream, span: Span) -> TokenStream {
 }
 
 /// From the first token of `over` to its last, so that an error underlines all of it.
-fn spread(tokens: TokenStream, over: &TokenStream) -> TokenStream {
+pub(crate) fn spread(tokens: TokenStream, over: &TokenStream) -> TokenStream {
     let last = over.clone().into_iter().last().map(|token| token.span());
     let mut moved: Vec<TokenTree> = locate(tokens, first_span(over)).into_iter().collect();
     if let (Some(token), Some(last)) = (moved.last_mut(), last) {

@@ -23,6 +23,9 @@ use errors::Errors;
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let expansion = pipeline(arguments.into(), item.into());
+    if std::env::var_os("TOOL_MACROS_PRINT").is_some() {
+        eprintln!("{expansion}");
+    }
     expansion.into()
 }
 

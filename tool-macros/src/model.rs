@@ -66,7 +66,7 @@ pub(crate) struct Param {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     Owned,
-    Str,
+    Borrowed,
     OptionalStr,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Method {
 }
 
 pub(crate) enum Input {
-    Param(usize),
+    Param(usize, Passing),
     ToolCall(Box<Type>),
     Task {
         by_reference: bool,
@@ -357,7 +357,7 @@ fn method(
             inputs.push(Input::ToolCall(typed.ty.clone()));
             continue;
         }
-        inputs.push(Input::Param(params.len()));
+        inputs.push(Input::Param(params.len(), passing(&typed.ty)));
         let ident = name.unwrap_or_else(|| format_ident!("argument"));
         let property = match &arguments.rename {
             Some(literal) => Name {
@@ -414,7 +414,7 @@ fn resume(signature: &mut Signature, body: Span, params: &[Param], errors: &mut 
             _ if name == "task" => Input::Task {
                 by_reference: matches!(shape::plain(&typed.ty), Type::Reference(_)),
             },
-            Some(index) => Input::Param(index),
+            Some(index) => Input::Param(index, borrowing(&typed.ty)),
             None => Input::Unknown(name),
         });
     }
@@ -437,11 +437,19 @@ pub(crate) fn pattern_name(pattern: &Pat) -> Option<Ident> {
 
 fn passing(ty: &Type) -> Passing {
     if shape::is_str(ty) {
-        Passing::Str
+        Passing::Borrowed
     } else if shape::option(ty).is_some_and(shape::is_str) {
         Passing::OptionalStr
     } else {
         Passing::Owned
+    }
+}
+
+/// `resume` may borrow what was read for it.
+fn borrowing(ty: &Type) -> Passing {
+    match shape::plain(ty) {
+        Type::Reference(_) => Passing::Borrowed,
+        ty => passing(ty),
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// The name of a tool, made from the name of its function or type.
 pub(crate) fn tool(identifier: &str) -> String {
-    let name = snake_case(&ascii(identifier));
+    let name = ascii(&snake_case(identifier));
     match name.strip_suffix("_tool") {
         Some(rest) if !rest.trim_matches('_').is_empty() => rest.to_owned(),
         _ => name,

@@ -1,12 +1,13 @@
 //! `tools![…]`: the set, and a check that no two of its types have the same name.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprPath, Path, Token};
 
 use crate::docs::ungroup;
+use crate::expand::spread;
 
 pub(crate) struct Tools {
     krate: Path,
@@ -48,11 +49,15 @@ pub(crate) fn expand(Tools { krate, tools }: &Tools) -> TokenStream {
     } else {
         TokenStream::new()
     };
-    let tools = tools.iter();
+    let tools = tools.iter().map(|tool| {
+        let tokens = tool.to_token_stream();
+        let made = spread(quote!(#p::Arc::new), &tokens);
+        quote!({ let tool: #p::Arc<dyn #p::Tool> = #made(#tool); tool })
+    });
     quote! {
         {
             #checks
-            #krate::ToolSet::from_tools(#p::vec![#(#p::boxed(#tools)),*])
+            #krate::ToolSet::from_tools(#p::vec![#(#tools),*])
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) mod generated {
         AnyFailure, AnyOutcome, AnyReturned, Failure, NeverPauses, Outcome, Pauses, Returned,
     };
     pub use super::param::{AnyParam, Param, Reader};
-    pub use super::set::{NameProbe, NoName, boxed, is_among};
+    pub use super::set::{NameProbe, NoName, is_among};
     pub use super::spec::{
         Attributes, LazyDefinition, ProviderOption, SchemaSource, Spec, seconds,
     };

@@ -148,11 +148,6 @@ impl fmt::Display for DuplicateTool {
 
 impl std::error::Error for DuplicateTool {}
 
-/// A tool behind a pointer; one that is there already stays as it is.
-pub fn boxed(tool: impl Tool + 'static) -> Arc<dyn Tool> {
-    Arc::new(tool)
-}
-
 /// Whether the name of a type is known: an inherent constant where it is, else that of [`NoName`].
 pub struct NameProbe<T>(PhantomData<T>);
 

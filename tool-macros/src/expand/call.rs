@@ -93,7 +93,7 @@ fn called(tool: &Tool, method: &Method, call: &Ident, task: Option<&Ident>) -> T
     let p = &tool.runtime;
     let function = &method.signature.ident;
     let inputs = method.inputs.iter().map(|input| match input {
-        Input::Param(index) => passed(tool, *index),
+        Input::Param(index, passing) => passed(*index, *passing),
         Input::ToolCall(ty) => {
             let ty = match &tool.form {
                 Form::Impl { ty: own, .. } => selfless::spell_out(ty.to_token_stream(), own),
@@ -117,15 +117,11 @@ fn called(tool: &Tool, method: &Method, call: &Ident, task: Option<&Ident>) -> T
     }
 }
 
-fn passed(tool: &Tool, index: usize) -> TokenStream {
+fn passed(index: usize, passing: Passing) -> TokenStream {
     let value = value_name(index);
-    let passing = tool
-        .params
-        .get(index)
-        .map_or(Passing::Owned, |param| param.passing);
     match passing {
         Passing::Owned => quote!(#value),
-        Passing::Str => quote!(&#value),
+        Passing::Borrowed => quote!(&#value),
         Passing::OptionalStr => quote!(#value.as_deref()),
     }
 }
@@ -252,7 +248,7 @@ fn value_name(index: usize) -> Ident {
 impl Input {
     fn param(&self) -> Option<usize> {
         match self {
-            Input::Param(index) => Some(*index),
+            Input::Param(index, _) => Some(*index),
             _ => None,
         }
     }

@@ -46,7 +46,7 @@ fn stored_type(tool: &Tool, param: &Param) -> TokenStream {
     let p = &tool.runtime;
     match param.passing {
         Passing::Owned => param.ty.to_token_stream(),
-        Passing::Str => quote!(#p::String),
+        Passing::Borrowed => quote!(#p::String),
         Passing::OptionalStr => quote!(#p::Option<#p::String>),
     }
 }
