@@ -80,7 +80,8 @@ const WORDS: &[Word] = &[
         "provider_options",
         "a JSON object, or one for each protocol",
         r#"provider_options = { "key": "value" }` or `provider_options(anthropic = { "key": "value" })"#,
-    ),
+    )
+    .repeats(),
     Word::new("crate", "a path", "crate = my_crate::tool_core"),
 ];
 
@@ -192,6 +193,14 @@ fn provider_options(
     input: ParseStream<'_>,
 ) -> syn::Result<()> {
     if !input.peek(token::Paren) {
+        if arguments
+            .provider_options
+            .iter()
+            .any(|(of, _)| of.is_none())
+        {
+            let message = "`provider_options` for all protocols is given twice: write one object";
+            return Err(syn::Error::new(key.span(), message));
+        }
         let options = object(word, key, input)?;
         arguments.provider_options.push((None, options));
         return Ok(());
