@@ -14,6 +14,7 @@ use crate::errors::Errors;
 use crate::model::{Form, Tool};
 use crate::names;
 use crate::parse::Approval;
+use crate::shape::{Shape, spelling};
 use crate::written::Schema;
 
 pub(crate) fn all(tool: &Tool, errors: &mut Errors) {
@@ -41,6 +42,7 @@ const RULES: &[fn(&Tool, &mut Errors)] = &[
     approval,
     properties,
     schema_or_constraints,
+    schema_type,
     signature::is_a_method_or_not,
     signature::receiver,
     signature::modifiers,
@@ -215,5 +217,15 @@ fn schema_or_constraints(tool: &Tool, errors: &mut Errors) {
                 format!("`{key}` has no effect next to `schema = …`: write it into the schema"),
             );
         }
+    }
+}
+
+/// Whether other types are objects is known when the schema is made.
+fn schema_type(tool: &Tool, errors: &mut Errors) {
+    let Some(Schema::Type(ty)) = &tool.schema else {
+        return;
+    };
+    if Shape::of(ty) != Shape::Unknown {
+        errors.at(ty, format!("the arguments of a tool are an object, and `{}` is none: write a struct with a field for each parameter", spelling(ty)));
     }
 }

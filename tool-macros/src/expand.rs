@@ -5,7 +5,7 @@ mod call;
 mod param;
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Item;
 
 use crate::docs::Text;
@@ -55,12 +55,15 @@ pub(crate) fn unit_type(tool: &Tool) -> TokenStream {
         }
         docs => quote!(#(#docs)*),
     };
+    // A type that is there already is reported at the function.
+    let span = located(unit.span());
+    let declaration = quote_spanned!(span=> #visibility struct #unit;);
     quote! {
         #(#gates)*
         #(#shared)*
         #docs
         #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug, ::core::default::Default)]
-        #visibility struct #unit;
+        #declaration
     }
 }
 

@@ -267,7 +267,7 @@ fn print(name: &str, expansion: &proc_macro2::TokenStream) {
     if let Ok(wanted) = std::env::var("TOOL_MACROS_PRINT")
         && (wanted == "1" || wanted == name)
     {
-        eprintln!("{expansion}");
+        eprintln!("// The expansion of `{name}`:\n{expansion}\n// End of `{name}`.");
     }
 }
 

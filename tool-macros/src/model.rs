@@ -5,7 +5,7 @@ use quote::{ToTokens as _, format_ident};
 use syn::ext::IdentExt as _;
 use syn::{
     Attribute, Expr, FnArg, Generics, Ident, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, Pat,
-    Receiver, ReturnType, Signature, Type, TypeParamBound, Visibility,
+    Receiver, ReturnType, Signature, Type, TypeParamBound, Visibility, parse_quote,
 };
 
 use crate::docs::{self, Text};
@@ -316,7 +316,7 @@ fn assemble(arguments: ToolArguments, parts: Parts<'_>, errors: &mut Errors) -> 
     };
     Tool {
         gates: named("cfg"),
-        shared: named("allow"),
+        shared: shared(attributes),
         docs: named("doc"),
         runtime: runtime::path(arguments.krate.as_ref()),
         schema: arguments
@@ -331,6 +331,17 @@ fn assemble(arguments: ToolArguments, parts: Parts<'_>, errors: &mut Errors) -> 
         resume,
         arguments,
     }
+}
+
+/// Calling what is deprecated is a warning, and the tool of it does.
+fn shared(attributes: &[Attribute]) -> Vec<Attribute> {
+    let is_deprecated = |found: &Attribute| found.path().is_ident("deprecated");
+    let allowed = attributes
+        .iter()
+        .filter(|found| found.path().is_ident("allow"));
+    let deprecated = attributes.iter().find(|found| is_deprecated(found));
+    let quiet = deprecated.map(|_| parse_quote!(#[allow(deprecated)]));
+    allowed.cloned().chain(quiet).collect()
 }
 
 pub(crate) fn text(expression: &Expr) -> Text {
@@ -354,6 +365,12 @@ fn method(
         let name = pattern_name(&typed.pat);
         let arguments = parse::parameter(&mut typed.attrs, errors);
         if name.as_ref().is_some_and(|name| name == "tool_call") {
+            if let Some(key) = arguments.first_key {
+                errors.at(
+                    &key,
+                    format!("`{key}` has no effect here: the runtime fills in `tool_call`, and no model sees it"),
+                );
+            }
             inputs.push(Input::ToolCall(typed.ty.clone()));
             continue;
         }

@@ -142,13 +142,21 @@ pub(super) fn patterns(tool: &Tool, errors: &mut Errors) {
     }
 }
 
+const KNOWN_TYPE: &str =
+    "a schema is made of one type: write the type of the value that the model sends";
+
+fn is_trait_object(ty: &Type) -> bool {
+    matches!(shape::plain(ty), Type::TraitObject(_))
+}
+
 pub(super) fn types(tool: &Tool, errors: &mut Errors) {
     for param in &tool.params {
         match shape::plain(&param.ty) {
-            Type::ImplTrait(opaque) => errors.at(
-                opaque,
-                "a schema needs a type that is known here: write it in place of `impl …`",
-            ),
+            Type::ImplTrait(opaque) => errors.at(opaque, KNOWN_TYPE),
+            Type::TraitObject(object) => errors.at(object, KNOWN_TYPE),
+            Type::Reference(reference) if is_trait_object(&reference.elem) => {
+                errors.at(reference, KNOWN_TYPE);
+            }
             Type::Infer(_) => {} // The compiler says it.
             ty => borrowed(tool, ty, param.passing, errors),
         }

@@ -35,8 +35,7 @@ pub(super) fn table(tool: &Tool, index: usize, param: &Param) -> TokenStream {
         value.extend(quote!(.constrain(#json)));
     }
     if let Some(function) = &param.arguments.read_with {
-        let span = located(first_span(function));
-        value.extend(quote_spanned!(span=> .read_with(|value: #p::JsonValue| #function(value))));
+        value.extend(quote!(.read_with(#function)));
     }
     quote!(static #name: #p::Param<#ty> = #value;)
 }
@@ -64,8 +63,8 @@ fn default(tool: &Tool, param: &Param) -> Option<TokenStream> {
     let value = match default {
         Default::Trait => return Some(quote_spanned!(span=> ::core::default::Default::default)),
         Default::Function(path) => {
-            let path = path.to_token_stream();
-            quote!(#path())
+            let span = located(first_span(path));
+            quote_spanned!(span=> #path())
         }
         Default::Expression(expression) => expression.to_token_stream(),
     };

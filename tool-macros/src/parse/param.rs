@@ -22,6 +22,8 @@ pub(crate) struct ParamArguments {
     pub(crate) length: Option<(Ident, Range)>,
     pub(crate) pattern: Option<(Ident, LitStr)>,
     pub(crate) examples: Vec<(Ident, Json)>,
+    /// The first key that was read.
+    pub(crate) first_key: Option<Ident>,
     /// A function of the shape that serde's `deserialize_with` wants.
     pub(crate) read_with: Option<TokenStream>,
 }
@@ -147,6 +149,7 @@ impl ParamArguments {
         key: &Ident,
         input: ParseStream<'_>,
     ) -> syn::Result<()> {
+        self.first_key.get_or_insert_with(|| key.clone());
         match word.name {
             "rename" => self.rename = Some(word.value(key, input)?),
             "alias" => self.aliases.push(word.value(key, input)?),
