@@ -60,7 +60,7 @@ fn name(tool: &Tool, errors: &mut Errors) {
     }
     let fault = if name.text.is_empty() {
         "the name of a tool cannot be empty".to_owned()
-    } else if name.text.len() > 64 && names::is_portable(&name.text[..name.text.len().min(64)]) {
+    } else if name.text.get(..64).is_some_and(names::is_portable) {
         format!(
             "`{}` is longer than the 64 characters that providers accept",
             name.text

@@ -1,20 +1,25 @@
 //! What a tool is, read off the item that carries the attribute.
 
+mod method;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, format_ident};
 use syn::ext::IdentExt as _;
 use syn::{
-    Attribute, Expr, FnArg, Generics, Ident, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, Pat,
-    Receiver, ReturnType, Signature, Type, TypeParamBound, Visibility, parse_quote,
+    Attribute, Expr, FnArg, Generics, Ident, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl,
+    Receiver, Signature, Type, Visibility, parse_quote,
 };
 
 use crate::docs::{self, Text};
-use crate::errors::Errors;
-use crate::parse::{self, ParamArguments, ToolArguments};
+use crate::errors::{Errors, closest};
+use crate::parse::{ParamArguments, ToolArguments};
 use crate::runtime;
 use crate::selfless;
 use crate::shape::{self, Shape};
 use crate::{names, written};
+
+pub(crate) use method::pattern_name;
+use method::{method, resume};
 
 pub(crate) struct Tool {
     pub(crate) form: Form,
@@ -194,8 +199,7 @@ fn from_impl(arguments: ToolArguments, item: &mut ItemImpl, errors: &mut Errors)
         execute = Some(method(&mut found.sig, body, &mut params, errors));
     }
     let Some(execute) = execute else {
-        let ty = shape::spelling(&ty);
-        errors.at(&item.self_ty, format!("`{ty}` has no method `execute`: write `async fn execute(&self) {{ … }}` in this block"));
+        execute_missing(item, errors);
         return None;
     };
     let resume = methods(&mut item.items, "resume")
@@ -220,6 +224,42 @@ fn from_impl(arguments: ToolArguments, item: &mut ItemImpl, errors: &mut Errors)
         resume,
     };
     Some(assemble(arguments, parts, errors))
+}
+
+fn execute_missing(item: &mut ItemImpl, errors: &mut Errors) {
+    let names = item.items.iter().filter_map(|item| match item {
+        ImplItem::Fn(found) => Some(&found.sig.ident),
+        _ => None,
+    });
+    let ty = shape::spelling(&item.self_ty);
+    let misspelt = names
+        .clone()
+        .find(|name| closest(&name.to_string(), &["execute"]).is_some());
+    match misspelt {
+        Some(name) => errors.at(name, format!("`{ty}` has no method `execute`: call this one so")),
+        None => errors.at(
+            &item.self_ty,
+            format!("`{ty}` has no method `execute`: write `async fn execute(&self) {{ … }}` in this block"),
+        ),
+    }
+    strip(&mut item.items);
+}
+
+/// The compiler knows none of our attributes.
+fn strip(items: &mut [ImplItem]) {
+    for item in items {
+        let ImplItem::Fn(found) = item else { continue };
+        for input in &mut found.sig.inputs {
+            if let FnArg::Typed(typed) = input {
+                let is_ours = |found: &Attribute| {
+                    ["doc", "param", "serde", "schemars"]
+                        .iter()
+                        .any(|name| found.path().is_ident(name))
+                };
+                typed.attrs.retain(|found| !is_ours(found));
+            }
+        }
+    }
 }
 
 /// The compiler would report the second one once more.
@@ -349,141 +389,4 @@ pub(crate) fn text(expression: &Expr) -> Text {
         Some(text) => Text::Literal(text),
         None => Text::Expression(expression.to_token_stream()),
     }
-}
-
-fn method(
-    signature: &mut Signature,
-    body: Span,
-    params: &mut Vec<Param>,
-    errors: &mut Errors,
-) -> Method {
-    let mut inputs = Vec::new();
-    for input in &mut signature.inputs {
-        let FnArg::Typed(typed) = input else {
-            continue;
-        };
-        let name = pattern_name(&typed.pat);
-        let arguments = parse::parameter(&mut typed.attrs, errors);
-        if name.as_ref().is_some_and(|name| name == "tool_call") {
-            if let Some(key) = arguments.first_key {
-                errors.at(
-                    &key,
-                    format!("`{key}` has no effect here: the runtime fills in `tool_call`, and no model sees it"),
-                );
-            }
-            inputs.push(Input::ToolCall(typed.ty.clone()));
-            continue;
-        }
-        inputs.push(Input::Param(params.len(), passing(&typed.ty)));
-        let ident = name.unwrap_or_else(|| format_ident!("argument"));
-        let property = match &arguments.rename {
-            Some(literal) => Name {
-                text: literal.value(),
-                span: literal.span(),
-            },
-            None => Name {
-                text: names::property(&ident.unraw().to_string()),
-                span: ident.span(),
-            },
-        };
-        params.push(Param {
-            shape: Shape::of(&typed.ty),
-            passing: passing(&typed.ty),
-            ty: (*typed.ty).clone(),
-            other_attributes: typed.attrs.clone(),
-            ident,
-            property,
-            arguments,
-        });
-    }
-    Method {
-        is_async: signature.asyncness.is_some() || returns_future(&signature.output),
-        signature: signature.clone(),
-        inputs,
-        body,
-    }
-}
-
-fn resume(signature: &mut Signature, body: Span, params: &[Param], errors: &mut Errors) -> Method {
-    let mut inputs = Vec::new();
-    for input in &mut signature.inputs {
-        let FnArg::Typed(typed) = input else {
-            continue;
-        };
-        typed.attrs.retain(|attribute| {
-            let is_ours = ["param", "serde", "schemars"]
-                .iter()
-                .any(|name| attribute.path().is_ident(name));
-            if is_ours {
-                errors.at(
-                    attribute,
-                    "the arguments of a tool are described once: move this to `execute`",
-                );
-            }
-            !is_ours && !attribute.path().is_ident("doc")
-        });
-        let name = pattern_name(&typed.pat).unwrap_or_else(|| format_ident!("argument"));
-        let position = params
-            .iter()
-            .position(|param| param.ident.unraw() == name.unraw());
-        inputs.push(match position {
-            _ if name == "tool_call" => Input::ToolCall(typed.ty.clone()),
-            _ if name == "task" => Input::Task {
-                by_reference: matches!(shape::plain(&typed.ty), Type::Reference(_)),
-            },
-            Some(index) => Input::Param(index, borrowing(&typed.ty)),
-            None => Input::Unknown(name),
-        });
-    }
-    Method {
-        is_async: signature.asyncness.is_some() || returns_future(&signature.output),
-        signature: signature.clone(),
-        inputs,
-        body,
-    }
-}
-
-pub(crate) fn pattern_name(pattern: &Pat) -> Option<Ident> {
-    match pattern {
-        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
-            Some(name.ident.clone())
-        }
-        _ => None,
-    }
-}
-
-fn passing(ty: &Type) -> Passing {
-    if shape::is_str(ty) {
-        Passing::Borrowed
-    } else if shape::option(ty).is_some_and(shape::is_str) {
-        Passing::OptionalStr
-    } else {
-        Passing::Owned
-    }
-}
-
-/// `resume` may borrow what was read for it.
-fn borrowing(ty: &Type) -> Passing {
-    match shape::plain(ty) {
-        Type::Reference(_) => Passing::Borrowed,
-        ty => passing(ty),
-    }
-}
-
-/// `-> impl Future<…>` is awaited like an `async fn`.
-fn returns_future(output: &ReturnType) -> bool {
-    let ReturnType::Type(_, ty) = output else {
-        return false;
-    };
-    let Type::ImplTrait(opaque) = shape::plain(ty) else {
-        return false;
-    };
-    opaque.bounds.iter().any(|bound| match bound {
-        TypeParamBound::Trait(bound) => bound
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "Future"),
-        _ => false,
-    })
 }
