@@ -2,16 +2,17 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Once;
 
 /// What cargo says of one of the programs, and whether it is satisfied.
 fn cargo(verb: &str, program: &str) -> (bool, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let programs = root.join("tests/crates");
     // The versions of this repository, so that nothing has to be downloaded.
-    let lock = programs.join("Cargo.lock");
-    if !lock.exists() {
-        std::fs::copy(root.join("Cargo.lock"), &lock).expect("a lock file");
-    }
+    static LOCK: Once = Once::new();
+    LOCK.call_once(|| {
+        std::fs::copy(root.join("Cargo.lock"), programs.join("Cargo.lock")).expect("a lock file");
+    });
     let output = Command::new(env!("CARGO"))
         .args([verb, "--offline", "--color", "never", "--package", program])
         .current_dir(programs)

@@ -33,6 +33,7 @@ async fn run(tool: &dyn Tool, arguments: Value) -> String {
 
 /// Takes defaults.
 #[tool]
+#[allow(clippy::too_many_arguments)]
 fn defaults(
     #[param(default)] flag: bool,
     #[param(default)] count: u32,
@@ -107,6 +108,7 @@ async fn m4_b29_b34_b35_an_option_is_optional_under_every_spelling() {
 
 /// Takes what is limited.
 #[tool]
+#[allow(clippy::too_many_arguments)]
 fn limited(
     #[param(range = 1..=100)] closed: u32,
     #[param(range = 1..100)] half_open: i64,
@@ -198,6 +200,7 @@ struct Tree {
 
 /// Takes all kinds of types.
 #[tool]
+#[allow(clippy::too_many_arguments)]
 fn kinds(
     tree: Tree,
     pair: (u8, String),

@@ -1,3 +1,4 @@
+// B05
 use tool_core::tool;
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// B17
 use tool_core::tool;
 
 #[derive(tool_core::serde::Deserialize, tool_core::schemars::JsonSchema)]

@@ -1,3 +1,4 @@
+// B14
 use tool_core::tool;
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// B77
 use tool_core::tool;
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// B20
 use tool_core::tool;
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// B08
 use tool_core::tool;
 
 #[derive(tool_core::serde::Deserialize)]

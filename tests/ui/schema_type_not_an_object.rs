@@ -1,3 +1,4 @@
+// B26
 use tool_core::tool;
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// B07
 use tool_core::tool;
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// M6
 use tool_core::{ToolCall, tool};
 
 /// Gets the weather.

@@ -1,3 +1,4 @@
+// B76
 use tool_core::{tool, tools};
 
 /// Gets the weather.
