@@ -175,3 +175,48 @@ async fn b73_another_type_called_task_is_a_result() {
     assert_eq!(output.as_text(), r#"{"title":"Buy milk"}"#);
     assert_eq!(Todo("").0, "");
 }
+
+#[derive(schemars::JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+struct Shout {
+    #[expect(dead_code, reason = "only its schema is used")]
+    text: String,
+}
+
+#[tool(description = Self::ABOUT, schema = Self, name = "shout")]
+impl Shout {
+    const ABOUT: &str = "Shouts.";
+
+    fn execute(
+        &self,
+        #[param(description = Self::ABOUT)]
+        #[serde(deserialize_with = "Self::upper")]
+        text: String,
+    ) -> String {
+        text
+    }
+
+    fn upper<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+        <String as serde::Deserialize>::deserialize(deserializer).map(|text| text.to_uppercase())
+    }
+}
+
+#[tokio::test]
+async fn m2_m5_attributes_may_name_self() {
+    let shout = Shout {
+        text: String::new(),
+    };
+    assert_eq!(shout.definition().description(), "Shouts.");
+    assert_eq!(
+        shout.definition().schema().as_value()["properties"]["text"]["type"],
+        "string"
+    );
+    assert_eq!(
+        shout
+            .call(json!({"text": "a"}))
+            .await
+            .expect("text")
+            .as_text(),
+        "A"
+    );
+}

@@ -10,6 +10,7 @@ use syn::Item;
 
 use crate::docs::Text;
 use crate::model::{Form, Tool};
+use crate::selfless;
 use crate::shape::Shape;
 use crate::written::Schema;
 
@@ -92,10 +93,12 @@ fn definition(tool: &Tool) -> TokenStream {
         .description
         .clone()
         .unwrap_or_else(|| Text::Literal(String::new()));
+    let description = selfless::written_for(tool, description);
     let params = (0..tool.params.len()).map(param_name);
     let schema = match &tool.schema {
         None => quote!(#p::SchemaSource::Inferred),
         Some(Schema::Type(ty)) => {
+            let ty = selfless::written_for(tool, ty);
             quote!(#p::SchemaSource::Type(<#ty as #p::JsonSchema>::json_schema))
         }
         Some(Schema::Json(json, _)) => {

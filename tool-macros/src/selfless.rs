@@ -4,6 +4,8 @@ use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::Type;
 
+use crate::model::{Form, Tool};
+
 /// Keeps the type as it is when it does not name `Self`.
 pub(crate) fn replace(ty: &mut Type, own: &Type) {
     let tokens = ty.to_token_stream();
@@ -14,7 +16,15 @@ pub(crate) fn replace(ty: &mut Type, own: &Type) {
     }
 }
 
-pub(crate) fn spell_out(tokens: TokenStream, own: &Type) -> TokenStream {
+/// What the user wrote in the attributes of the tool, for use outside of its block.
+pub(crate) fn written_for(tool: &Tool, tokens: impl ToTokens) -> TokenStream {
+    match &tool.form {
+        Form::Impl { ty, .. } => spell_out(tokens.into_token_stream(), ty),
+        Form::Function { .. } => tokens.into_token_stream(),
+    }
+}
+
+fn spell_out(tokens: TokenStream, own: &Type) -> TokenStream {
     let mut spelled = TokenStream::new();
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {

@@ -29,9 +29,7 @@ pub(crate) mod generated {
     };
     pub use super::param::{AnyParam, Param, Reader};
     pub use super::set::{NameProbe, NoName, is_among};
-    pub use super::spec::{
-        Attributes, LazyDefinition, ProviderOption, SchemaSource, Spec, seconds,
-    };
+    pub use super::spec::{Attributes, LazyDefinition, ProviderOption, SchemaSource, Spec};
 }
 
 use crate::{ToolCall, ToolError};

@@ -80,11 +80,6 @@ impl Attributes {
     };
 }
 
-/// A duration of whole seconds.
-pub const fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
 /// The schema of a type.
 fn schema_of(schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<Schema, SchemaError> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();

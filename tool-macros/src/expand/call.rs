@@ -95,10 +95,7 @@ fn called(tool: &Tool, method: &Method, call: &Ident, task: Option<&Ident>) -> T
     let inputs = method.inputs.iter().map(|input| match input {
         Input::Param(index, passing) => passed(*index, *passing),
         Input::ToolCall(ty) => {
-            let ty = match &tool.form {
-                Form::Impl { ty: own, .. } => selfless::spell_out(ty.to_token_stream(), own),
-                Form::Function { .. } => ty.to_token_stream(),
-            };
+            let ty = selfless::written_for(tool, ty);
             let span = located(first_span(&ty));
             quote_spanned!(span=> <#ty as #p::Injected<'_>>::inject(#call))
         }
@@ -167,15 +164,14 @@ pub(super) fn refuses_task(tool: &Tool) -> TokenStream {
         return TokenStream::new();
     }
     let p = &tool.runtime;
-    let (ty, message) = match &tool.form {
-        Form::Function { .. } => (
-            ty.to_token_stream(),
-            "a function cannot go on with a `Task`: make it the method `execute` of an `impl` block, and add `async fn resume(&self, task: Task) -> …`",
-        ),
-        Form::Impl { ty: own, .. } => (
-            selfless::spell_out(ty.to_token_stream(), own),
-            "nothing goes on with this `Task`: add the method `async fn resume(&self, task: Task) -> …` to this block",
-        ),
+    let ty = selfless::written_for(tool, ty);
+    let message = match &tool.form {
+        Form::Function { .. } => {
+            "a function cannot go on with a `Task`: make it the method `execute` of an `impl` block, and add `async fn resume(&self, task: Task) -> …`"
+        }
+        Form::Impl { .. } => {
+            "nothing goes on with this `Task`: add the method `async fn resume(&self, task: Task) -> …` to this block"
+        }
     };
     let assert = spread(quote!(::core::panic!(#message)), &ty);
     quote! {

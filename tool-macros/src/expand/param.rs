@@ -7,7 +7,7 @@ use syn::{LitStr, Type};
 use super::{first_span, located, param_name};
 use crate::docs::Text;
 use crate::json::{Json, Member, Place, Value};
-use crate::model::{self, Form, Param, Passing, Tool};
+use crate::model::{self, Param, Passing, Tool};
 use crate::parse::{Bound, Default, Range};
 use crate::selfless;
 use crate::shape::{self, Shape};
@@ -19,6 +19,7 @@ pub(super) fn table(tool: &Tool, index: usize, param: &Param) -> TokenStream {
     let property = &param.property.text;
     let mut value = quote!(<#ty as #p::Parameter>::PARAM.named(#property));
     if let Some(description) = description(param) {
+        let description = selfless::written_for(tool, description);
         value.extend(quote!(.describe(#description)));
     }
     if !param.arguments.aliases.is_empty() {
@@ -35,6 +36,7 @@ pub(super) fn table(tool: &Tool, index: usize, param: &Param) -> TokenStream {
         value.extend(quote!(.constrain(#json)));
     }
     if let Some(function) = &param.arguments.read_with {
+        let function = selfless::written_for(tool, function);
         value.extend(quote!(.read_with(#function)));
     }
     quote!(static #name: #p::Param<#ty> = #value;)
@@ -68,10 +70,7 @@ fn default(tool: &Tool, param: &Param) -> Option<TokenStream> {
         }
         Default::Expression(expression) => expression.to_token_stream(),
     };
-    let value = match &tool.form {
-        Form::Impl { ty, .. } => selfless::spell_out(value, ty),
-        Form::Function { .. } => value,
-    };
+    let value = selfless::written_for(tool, value);
     let is_text = param
         .default_json()
         .is_some_and(|(json, _)| json.text().is_some());
