@@ -4,15 +4,17 @@ pub use std::boxed::Box;
 pub use std::option::Option::{self, None, Some};
 pub use std::result::Result::{self, Err, Ok};
 pub use std::string::String;
+pub use std::sync::Arc;
 pub use std::vec;
 pub use std::vec::Vec;
 
+pub use schemars::JsonSchema;
 pub use serde_json::{Error as JsonError, Value as JsonValue};
 pub use tool_macros::tools_impl;
 
 pub use crate::tool::generated::*;
 pub use crate::tool::{
     AfterCrash, ApprovalFuture, Decision, Injected, Named, Parameter, Spill, Task, Tool,
-    ToolDefinition, ToolFuture, ToolReturn,
+    ToolDefinition, ToolFailure, ToolFuture, ToolReturn,
 };
 pub use crate::{ToolCall, ToolError, ToolOutput, ToolSet};

@@ -44,7 +44,7 @@ pub use run::{CancelHandle, ChatError, ChatErrorKind, Event, Events};
 pub use schema::{Schema, SchemaError, normalize};
 pub use tool::{
     AfterCrash, Decision, DuplicateTool, FunctionTool, Injected, Named, Parameter, Spill, Task,
-    TaskPoll, Tool, ToolDefinition, ToolFuture, ToolOutput, ToolReturn, ToolSet,
+    TaskPoll, Tool, ToolDefinition, ToolFailure, ToolFuture, ToolOutput, ToolReturn, ToolSet,
 };
 pub use transcript::Transcript;
 pub use usage::Usage;

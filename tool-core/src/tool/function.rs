@@ -65,6 +65,7 @@ impl<A, F> FunctionTool<A, F> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<A, F, R, T, E> Tool for FunctionTool<A, F>
 where
     A: DeserializeOwned + Send,

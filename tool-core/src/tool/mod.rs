@@ -17,19 +17,19 @@ use serde_json::Value;
 
 pub use definition::{AfterCrash, Spill, ToolDefinition};
 pub use function::FunctionTool;
-pub use output::{ToolOutput, ToolReturn};
+pub use output::{ToolFailure, ToolOutput, ToolReturn};
 pub use param::{Injected, Parameter};
 pub use set::{DuplicateTool, ToolSet};
 pub use task::{Task, TaskPoll};
 
 /// What generated code uses; see [`crate::__private`].
 pub(crate) mod generated {
-    pub use super::output::{AnyFailure, AnyOutcome, AnyReturned, Failure, Outcome, Returned};
-    pub use super::param::{AnyParam, Param, Reader};
-    pub use super::set::{NameProbe, NoName, boxed};
-    pub use super::spec::{
-        Attributes, LazyDefinition, ProviderOption, SchemaSource, Spec, schema_of, seconds,
+    pub use super::output::{
+        AnyFailure, AnyOutcome, AnyReturned, Failure, NeverPauses, Outcome, Pauses, Returned,
     };
+    pub use super::param::{AnyParam, Param, Reader};
+    pub use super::set::{NameProbe, NoName, is_among};
+    pub use super::spec::{Attributes, LazyDefinition, ProviderOption, SchemaSource, Spec};
 }
 
 use crate::{ToolCall, ToolError};
@@ -114,6 +114,7 @@ pub trait Tool: Send + Sync {
 
 macro_rules! forward {
     ($($pointer:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<T: Tool + ?Sized> Tool for $pointer {
             fn definition(&self) -> &ToolDefinition {
                 (**self).definition()

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt::Display;
+use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -120,6 +121,23 @@ pub trait ToolReturn {
 }
 
 #[diagnostic::do_not_recommend]
+impl ToolReturn for ToolOutput {
+    fn output(self) -> Result<ToolOutput, ToolError> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToolReturn> ToolReturn for TaskPoll<T> {
+    fn output(self) -> Result<ToolOutput, ToolError> {
+        match self {
+            TaskPoll::Ready(value) => value.output(),
+            TaskPoll::Pending(task) => Ok(ToolOutput::task(task)),
+        }
+    }
+}
+
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> ToolReturn for T {
     fn output(self) -> Result<ToolOutput, ToolError> {
         ToolOutput::json(&self)
@@ -159,16 +177,15 @@ macro_rules! returned {
     ($($type:ty: $value:ident => $output:expr;)*) => {$(
         impl Returned<$type> {
             /// The output that the model reads.
-            pub fn classify(self) -> Result<ToolOutput, ToolError> {
+            pub fn classify(self) -> ToolOutput {
                 let $value = self.0;
-                Ok($output)
+                $output
             }
         }
     )*};
 }
 
 returned! {
-    ToolOutput: output => output;
     String: text => ToolOutput::text(text);
     &str: text => ToolOutput::text(text);
     (): _nothing => ToolOutput::text("");
@@ -179,83 +196,106 @@ returned! {
     (String, Vec<Attachment>): pair => pair.1.into_iter().fold(ToolOutput::text(pair.0), ToolOutput::with_attachment);
 }
 
-impl<T: ToolReturn> Returned<TaskPoll<T>> {
-    /// The task, or what it came to.
-    pub fn classify(self) -> Result<ToolOutput, ToolError> {
-        match self.0 {
-            TaskPoll::Ready(value) => value.output(),
-            TaskPoll::Pending(task) => Ok(ToolOutput::task(task)),
-        }
-    }
-}
-
-/// All other values are written as JSON.
+/// All other values stay as they are, for [`ToolReturn`].
 pub trait AnyReturned {
     /// The value.
     type Value;
-    /// The output that the model reads.
-    fn classify(self) -> Result<ToolOutput, ToolError>
-    where
-        Self::Value: ToolReturn;
+    /// The value itself.
+    fn classify(self) -> Self::Value;
 }
 
 impl<T> AnyReturned for Returned<T> {
     type Value = T;
 
-    fn classify(self) -> Result<ToolOutput, ToolError>
-    where
-        T: ToolReturn,
-    {
-        self.0.output()
-    }
-}
-
-/// What a tool failed with, before it is known what it is.
-pub struct Failure<E>(pub E);
-
-impl Failure<ToolError> {
-    /// The error itself.
-    pub fn into_tool_error(self) -> ToolError {
+    fn classify(self) -> T {
         self.0
     }
 }
 
-/// An error that the model can read.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the error of a tool",
-    label = "implement `std::error::Error` for this type",
-    note = "the model reads what `Display` writes"
-)]
-pub trait Shown {
-    /// What the model reads.
-    fn shown(&self) -> String;
+/// Whether a function's result may be a [`Task`]: inherent constants where it is, else that of
+/// [`NeverPauses`].
+pub struct Pauses<T>(PhantomData<T>);
+
+impl Pauses<Task> {
+    /// It is one.
+    pub const IT: bool = true;
 }
 
-#[diagnostic::do_not_recommend]
-impl<E: Display> Shown for E {
-    fn shown(&self) -> String {
-        // The alternate form of `anyhow` and `eyre` errors names their causes.
-        format!("{self:#}")
+impl<T> Pauses<TaskPoll<T>> {
+    /// It may be one.
+    pub const IT: bool = true;
+}
+
+impl<E> Pauses<Result<Task, E>> {
+    /// It is one.
+    pub const IT: bool = true;
+}
+
+impl<T, E> Pauses<Result<TaskPoll<T>, E>> {
+    /// It may be one.
+    pub const IT: bool = true;
+}
+
+/// The fallback of [`Pauses`].
+pub trait NeverPauses {
+    /// It is none.
+    const IT: bool = false;
+}
+
+impl<T> NeverPauses for Pauses<T> {}
+
+/// What a tool's function failed with, before it is known what it is.
+pub struct Failure<E>(pub E);
+
+/// An error that is one of ours already.
+pub struct Known(ToolError);
+
+impl Failure<ToolError> {
+    /// The error itself.
+    pub fn classify(self) -> Known {
+        Known(self.0)
     }
 }
 
-/// Every other error is shown.
+/// Every other error stays as it is, for [`ToolFailure`].
 pub trait AnyFailure {
     /// The error.
     type Error;
-    /// An error that the model reads.
-    fn into_tool_error(self) -> ToolError
-    where
-        Self::Error: Shown;
+    /// The error itself.
+    fn classify(self) -> Self::Error;
 }
 
 impl<E> AnyFailure for Failure<E> {
     type Error = E;
 
-    fn into_tool_error(self) -> ToolError
-    where
-        E: Shown,
-    {
-        ToolError::new(self.0.shown())
+    fn classify(self) -> E {
+        self.0
+    }
+}
+
+/// A type that a tool can fail with: every error, and whatever else can be displayed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "implement `std::error::Error` for this type",
+    note = "the model reads what `Display` writes"
+)]
+pub trait ToolFailure {
+    /// The error that the model reads.
+    #[doc(hidden)]
+    fn into_tool_error(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> ToolFailure for E {
+    fn into_tool_error(self) -> ToolError {
+        // The alternate form of `anyhow` and `eyre` errors names their causes.
+        ToolError::new(format!("{self:#}"))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl ToolFailure for Known {
+    fn into_tool_error(self) -> ToolError {
+        self.0
     }
 }

@@ -21,6 +21,10 @@ use crate::{ToolCall, ToolError};
     note = "a model sends parameters as JSON, by the JSON Schema of their types: write `#[derive(serde::Deserialize, schemars::JsonSchema)]` over the type"
 )]
 pub trait Parameter: Sized {
+    /// A required parameter of this type, without a name.
+    #[doc(hidden)]
+    const PARAM: Param<Self>;
+
     /// Reads a value.
     #[doc(hidden)]
     fn read(value: Value) -> Result<Self, ReadError>;
@@ -43,6 +47,8 @@ pub struct ReadError {
 
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> Parameter for T {
+    const PARAM: Param<T> = Param::new("");
+
     fn read(value: Value) -> Result<Self, ReadError> {
         serde_path_to_error::deserialize(value).map_err(|error| {
             let mut path = String::new();
@@ -132,6 +138,12 @@ impl<T> Param<T> {
             missing: T::missing,
             schema: T::schema,
         }
+    }
+
+    /// The same parameter under this name.
+    pub const fn named(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
     }
 
     /// What the model is told of it.
@@ -301,12 +313,14 @@ pub trait Injected<'a> {
     fn inject(call: &'a ToolCall) -> Self;
 }
 
+#[diagnostic::do_not_recommend]
 impl<'a> Injected<'a> for &'a ToolCall {
     fn inject(call: &'a ToolCall) -> Self {
         call
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'a> Injected<'a> for Option<&'a ToolCall> {
     fn inject(call: &'a ToolCall) -> Self {
         (!call.is_detached()).then_some(call)

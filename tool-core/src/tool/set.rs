@@ -156,11 +156,6 @@ impl fmt::Display for DuplicateTool {
 
 impl std::error::Error for DuplicateTool {}
 
-/// A tool behind a pointer; one that is there already stays as it is.
-pub fn boxed(tool: impl Tool + 'static) -> Arc<dyn Tool> {
-    Arc::new(tool)
-}
-
 /// Whether the name of a type is known: an inherent constant where it is, else that of [`NoName`].
 pub struct NameProbe<T>(PhantomData<T>);
 
@@ -176,3 +171,25 @@ pub trait NoName {
 }
 
 impl<T> NoName for NameProbe<T> {}
+
+/// Whether the name is known and among the others.
+pub const fn is_among(name: Option<&str>, others: &[Option<&str>]) -> bool {
+    let mut index = 0;
+    while index < others.len() {
+        if let (Some(name), Some(other)) = (name, others[index])
+            && is_equal(name.as_bytes(), other.as_bytes())
+        {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    let mut index = 0;
+    while index < left.len() && index < right.len() && left[index] == right[index] {
+        index += 1;
+    }
+    index == left.len() && index == right.len()
+}

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
@@ -34,8 +34,8 @@ pub enum SchemaSource {
     Inferred,
     /// JSON text.
     Json(&'static str),
-    /// A type.
-    Type(fn() -> Value),
+    /// A type, by the function of its `JsonSchema`.
+    Type(fn(&mut SchemaGenerator) -> schemars::Schema),
 }
 
 /// How the runtime treats a tool.
@@ -80,17 +80,15 @@ impl Attributes {
     };
 }
 
-/// A duration of whole seconds.
-pub const fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
 /// The schema of a type.
-pub fn schema_of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
+fn schema_of(schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<Schema, SchemaError> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = schema(&mut generator).to_value();
+    let definitions = generator.take_definitions(true);
+    if let (Value::Object(root), false) = (&mut schema, definitions.is_empty()) {
+        root.insert("$defs".into(), definitions.into());
+    }
+    Schema::new(schema)
 }
 
 /// A definition that is made once a process, when it is first asked for.
@@ -135,7 +133,7 @@ fn define(spec: &Spec) -> Result<ToolDefinition, SchemaError> {
     let schema = match &spec.schema {
         SchemaSource::Inferred => infer(spec.params)?,
         SchemaSource::Json(text) => Schema::new(parse(text)?)?,
-        SchemaSource::Type(schema) => Schema::new(schema())?,
+        SchemaSource::Type(schema) => schema_of(*schema)?,
     };
     let attributes = &spec.attributes;
     let mut definition = ToolDefinition::new(spec.name, spec.description, schema);

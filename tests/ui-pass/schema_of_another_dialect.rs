@@ -1,0 +1,29 @@
+use tool_core::tool;
+
+/// Uses what other descriptions of JSON have.
+#[tool(schema = {
+    "type": "object",
+    "title": "Search",
+    "properties": {
+        "query": { "anyOf": [{ "type": "string" }, { "type": "null" }], "x-order": 1, "nullable": true },
+        "kind": { "const": "shop", "example": "shop" },
+        "size": { "type": ["number", "null"], "multipleOf": 0.5 },
+        "free": true,
+        "deep": { "type": "object", "patternProperties": { "^a": false }, "additionalProperties": { "type": "array", "prefixItems": [{}] } }
+    },
+    "required": ["query", "kind", "free", "deep"],
+    "dependentRequired": { "size": ["kind"] },
+    "if": { "required": ["size"] },
+    "then": {},
+})]
+fn search(
+    query: Option<String>,
+    kind: String,
+    size: Option<f64>,
+    free: serde_json::Value,
+    deep: std::collections::BTreeMap<String, Vec<u8>>,
+) -> String {
+    format!("{query:?} {kind} {size:?} {free} {deep:?}")
+}
+
+fn main() {}

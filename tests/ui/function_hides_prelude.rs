@@ -1,0 +1,9 @@
+use tool_core::tool;
+
+/// Gets the weather.
+#[tool]
+fn result() -> String {
+    String::new()
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tool_core::tool;
+
+/// Gets the weather.
+#[tool(provider_options = { "a": 1u8 })]
+fn weather() -> String {
+    String::new()
+}
+
+fn main() {}

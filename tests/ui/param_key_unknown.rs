@@ -1,0 +1,9 @@
+use tool_core::tool;
+
+/// Gets the weather.
+#[tool]
+fn weather(#[param(defualt = 1)] value: u32) -> String {
+    format!("{value:?}")
+}
+
+fn main() {}

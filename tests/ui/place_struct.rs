@@ -1,0 +1,7 @@
+use tool_core::tool;
+
+/// Gets the weather.
+#[tool]
+struct Weather;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use tool_core::tool;
+
+#[tool]
+trait Weather {}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use tool_core::tool;
+
+/// Gets the weather.
+#[tool(schema = { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city", "town"] })]
+fn weather(city: String) -> String {
+    city
+}
+
+fn main() {}

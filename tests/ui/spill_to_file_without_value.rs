@@ -1,0 +1,9 @@
+use tool_core::tool;
+
+/// Gets the weather.
+#[tool(spill_to_file)]
+fn weather() -> String {
+    String::new()
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use tool_core::{tool, tools};
+
+/// Gets the weather.
+#[tool]
+fn weather() -> String {
+    String::new()
+}
+
+fn main() {
+    let _ = tools![weather];
+}
