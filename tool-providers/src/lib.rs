@@ -1,1 +1,4 @@
 //! Providers.
+
+#[cfg(feature = "embedded")]
+pub mod embedded;
