@@ -43,7 +43,7 @@ pub struct Question<'a> {
 /// What the model answered.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The calls; none if no tool fits.
+    /// The calls that fit best; none if the model saw that no tool fits.
     pub calls: Vec<Call>,
     /// What the model noted to itself before it answered.
     pub thought: String,
@@ -64,6 +64,13 @@ pub struct Call {
     pub name: String,
     /// Its arguments, as JSON text.
     pub arguments: Box<RawValue>,
+}
+
+impl Answer {
+    /// Whether the calls are worth making: the model had no choice, or is sure enough of them.
+    pub fn is_confident(&self) -> bool {
+        self.confidence.is_none_or(|confidence| confidence >= CONFIDENT)
+    }
 }
 
 impl Engine {
@@ -103,8 +110,7 @@ impl Engine {
         tools: &[CompactTool],
         cancelled: &AtomicBool,
     ) -> Result<Answer, EmbeddedError> {
-        let prompts: Vec<_> = tools.iter().map(CompactTool::prompt).collect();
-        let prompt = V3Engine::build_prompt(question.text, &format!("[{}]", prompts.join(",")), question.system);
+        let prompt = prompt(question, tools.iter());
         // A string is nearly always copied from the question.
         let longest = question.text.chars().count().max(80);
         let rules = Rules { tools, calls: question.calls.clone(), longest };
@@ -113,19 +119,20 @@ impl Engine {
         run.call(LONGEST_CALLS + longest, cancelled)?;
         let mut answer = run.answer()?;
         if *question.calls.start() == 0 && !answer.calls.is_empty() {
-            let confidence = self.confidence(&run);
-            answer.confidence = Some(confidence);
-            if confidence < CONFIDENT {
-                answer.calls.clear();
-            }
+            // Judged without the tools that were not called: as sharp, and in a third of the time.
+            let called = |tool: &&CompactTool| answer.calls.iter().any(|call| call.name == tool.name());
+            let prompt = prompt(question, tools.iter().filter(called));
+            answer.confidence = Some(self.confidence(&prompt, &run.written));
         }
         Ok(answer)
     }
 
     /// How sure the model is of what it wrote: a second pass over the prompt and the answer.
-    fn confidence(&self, run: &Run<'_>) -> f32 {
+    fn confidence(&self, prompt: &str, written: &[u32]) -> f32 {
         let Some(head) = &self.model.confidence else { return 1.0 };
-        let mut tokens = [run.prompt.as_slice(), &run.written].concat();
+        let mut tokens = vec![BOS];
+        tokens.extend(self.model.tokenizer.encode(prompt));
+        tokens.extend(written);
         tokens.extend(self.model.tokenizer.id_of("</tool_call>"));
         let logit = self.model.model.forward_head(&tokens, head).first().copied().unwrap_or_default();
         1.0 / (1.0 + (-logit).exp())
@@ -224,6 +231,11 @@ impl<'a> Run<'a> {
             output_tokens: self.written.len() as u64,
         })
     }
+}
+
+fn prompt<'a>(question: &Question<'_>, tools: impl Iterator<Item = &'a CompactTool>) -> String {
+    let tools: Vec<_> = tools.map(CompactTool::prompt).collect();
+    V3Engine::build_prompt(question.text, &format!("[{}]", tools.join(",")), question.system)
 }
 
 /// The likeliest of these tokens.
