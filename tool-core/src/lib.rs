@@ -1,1 +1,61 @@
-//! Tools for language models.
+//! Functions that a language model can call.
+//!
+//! Write [`#[tool]`](tool) over a function, hand it to a [`Chat`], and ask.
+//!
+//! | to | see |
+//! | --- | --- |
+//! | declare a tool | [`tool`], [`tools!`], [`Tool`], [`FunctionTool`] |
+//! | know what a model is told of it | [`ToolDefinition`], [`Schema`] |
+//! | talk | [`Chat`], [`Turn`], [`ToolOptions`] |
+//! | follow what happens | [`Event`], [`Progress`], [`Usage`] |
+//! | write your own model | [`model`] |
+//! | test | `testing`, with the feature of that name |
+
+#[doc(hidden)]
+pub mod __private;
+mod attachment;
+mod call;
+mod chat;
+mod error;
+mod message;
+pub mod model;
+mod run;
+mod schema;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod tool;
+mod transcript;
+mod usage;
+
+pub use schemars;
+pub use serde;
+pub use tool_macros::tool;
+
+pub use attachment::{Attachment, AttachmentSource};
+pub use call::{Amount, Arguments, Progress, ToolCall};
+pub use chat::{Chat, Concurrency, Pause, Stop, ToolOptions, Turn};
+pub use error::{ToolError, ToolErrorKind};
+pub use message::{
+    AssistantMessage, Block, FinishReason, Message, Outcome, RawItems, Role, ToolResult,
+    UserMessage,
+};
+pub use model::{Calls, Model, ModelError, ModelErrorKind, RequestOptions, ToolChoice};
+pub use run::{CancelHandle, ChatError, ChatErrorKind, Event, Events};
+pub use schema::{Schema, SchemaError, normalize};
+pub use tool::{
+    AfterCrash, Decision, DuplicateTool, FunctionTool, Injected, Named, Parameter, Spill, Task,
+    TaskPoll, Tool, ToolDefinition, ToolFuture, ToolOutput, ToolReturn, ToolSet,
+};
+pub use transcript::Transcript;
+pub use usage::Usage;
+
+/// A [`ToolSet`] of these tools: `tools![Weather, IssueRefund { refunds }]`.
+///
+/// Two tools of the same name are a compile error where both are annotated types, and a panic
+/// elsewhere; [`ToolSet::try_from_tools`] reports it as an error.
+#[macro_export]
+macro_rules! tools {
+    ($($tools:tt)*) => {
+        $crate::__private::tools_impl!($crate; $($tools)*)
+    };
+}

@@ -1,0 +1,247 @@
+//! A call of a tool: what the model asked for, and the handle a running tool holds.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The arguments of a call, as the JSON text that the model wrote.
+///
+/// The text is kept as it came, also where it is not valid JSON, so that a failed call can be read
+/// back exactly. Cloning shares the text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Arguments(Arc<str>);
+
+impl Arguments {
+    /// The text as the model sent it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Parses the text. Empty text and white space count as `{}`.
+    ///
+    /// # Errors
+    ///
+    /// The text is not JSON, or not of the shape of `T`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.json())
+    }
+
+    /// The text, with `{}` in place of nothing.
+    pub(crate) fn json(&self) -> &str {
+        match self.0.trim() {
+            "" => "{}",
+            _ => &self.0,
+        }
+    }
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Arguments("{}".into())
+    }
+}
+
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Arguments(text.into())
+    }
+}
+
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        Arguments(text.into())
+    }
+}
+
+impl From<Value> for Arguments {
+    fn from(value: Value) -> Self {
+        Arguments(value.to_string().into())
+    }
+}
+
+impl fmt::Display for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Arguments {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Arguments(String::deserialize(deserializer)?.into()))
+    }
+}
+
+/// A call of a tool.
+///
+/// In a transcript it is data: who is called, with what. The runtime hands the same value to a tool
+/// that declares a parameter `tool_call: &ToolCall`; it then also carries the connection to the
+/// chat, through which [`progress`](ToolCall::progress) is reported.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call. Unique within one answer of the model, not beyond.
+    pub id: String,
+    /// The name the model called.
+    pub name: String,
+    /// What the model sent.
+    pub arguments: Arguments,
+    /// What a provider wants echoed with the call, as JSON text, opaque to everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<String>,
+    #[serde(default)]
+    key: String,
+    #[serde(skip)]
+    sink: Option<Arc<dyn ProgressSink>>,
+}
+
+impl ToolCall {
+    /// A call that belongs to no chat.
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<Arguments>,
+    ) -> Self {
+        ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            provider_state: None,
+            key: String::new(),
+            sink: None,
+        }
+    }
+
+    /// A key that is the same each time this very call runs, and different for every other call.
+    ///
+    /// Hand it to a payment provider or a unique index, so that a call that runs twice acts once.
+    /// It names the chat and the position of the call in it, because providers reuse call ids.
+    /// Outside a chat it is the call's id.
+    pub fn idempotency_key(&self) -> &str {
+        if self.key.is_empty() {
+            &self.id
+        } else {
+            &self.key
+        }
+    }
+
+    /// Whether the call runs outside a chat, so that progress goes nowhere.
+    pub fn is_detached(&self) -> bool {
+        self.sink.is_none()
+    }
+
+    /// Reports what the tool is doing while it runs: `value` of `total` units are done.
+    ///
+    /// It reaches [`Chat::after_tool_progress`](crate::Chat::after_tool_progress) and the event
+    /// stream, never the model. Outside a chat it goes nowhere. It never blocks.
+    pub fn progress(&self, message: impl Into<String>, value: impl Amount, total: impl Amount) {
+        self.report(message.into(), Some(value.amount()), Some(total.amount()));
+    }
+
+    /// Reports what the tool is doing, where the work cannot be counted.
+    pub fn progress_message(&self, message: impl Into<String>) {
+        self.report(message.into(), None, None);
+    }
+
+    fn report(&self, message: String, value: Option<f64>, total: Option<f64>) {
+        if let Some(sink) = &self.sink {
+            sink.progress(Progress {
+                call_id: self.id.clone(),
+                tool: self.name.clone(),
+                message,
+                value,
+                total,
+            });
+        }
+    }
+
+    pub(crate) fn set_key(&mut self, key: String) {
+        self.key = key;
+    }
+
+    pub(crate) fn attached(&self, sink: Arc<dyn ProgressSink>) -> Self {
+        ToolCall {
+            sink: Some(sink),
+            ..self.clone()
+        }
+    }
+}
+
+/// The call's id, by which a chat finds it.
+impl AsRef<str> for ToolCall {
+    fn as_ref(&self) -> &str {
+        &self.id
+    }
+}
+
+impl PartialEq for ToolCall {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+            && self.name == other.name
+            && self.arguments == other.arguments
+            && self.provider_state == other.provider_state
+            && self.key == other.key
+    }
+}
+
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a running tool reports of its work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The id of the call that reports.
+    pub call_id: String,
+    /// The name of its tool.
+    pub tool: String,
+    /// What it is doing.
+    pub message: String,
+    /// How many units are done, where the tool counts.
+    pub value: Option<f64>,
+    /// How many units there are, where the tool counts.
+    pub total: Option<f64>,
+}
+
+/// Where a running call reports to.
+pub(crate) trait ProgressSink: Send + Sync {
+    fn progress(&self, progress: Progress);
+}
+
+/// A number that [`ToolCall::progress`] accepts: any primitive integer or float.
+pub trait Amount {
+    /// The number as a float.
+    fn amount(self) -> f64;
+}
+
+macro_rules! amounts {
+    ($($number:ty)*) => {$(
+        impl Amount for $number {
+            fn amount(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+amounts!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);

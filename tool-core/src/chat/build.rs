@@ -1,0 +1,178 @@
+//! How a chat is set up.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::{Chat, ToolOptions};
+use crate::run::Hub;
+use crate::{
+    Event, Message, Model, Progress, RequestOptions, ToolCall, ToolResult, ToolSet, Transcript,
+};
+
+impl Chat {
+    /// A chat with this model.
+    pub fn new(model: impl Model + 'static) -> Self {
+        Chat {
+            model: Arc::new(model),
+            tools: ToolSet::new(),
+            tool_options: ToolOptions::new(),
+            instructions: None,
+            request_options: RequestOptions::new(),
+            streaming: false,
+            max_rounds: None,
+            transcript: Transcript::new(),
+            round: Default::default(),
+            hub: Arc::new(Hub::default()),
+            cancellation: Default::default(),
+            id: random_id(),
+            usage: Default::default(),
+            fault: None,
+        }
+    }
+
+    /// Lets the model call these tools, beside those it can call already. A name that comes twice
+    /// is reported by the next verb.
+    #[must_use]
+    pub fn with_tools(mut self, tools: ToolSet) -> Self {
+        match self.tools.try_union(&tools) {
+            Ok(tools) => self.tools = tools,
+            Err(error) => self.fault = Some(error.to_string()),
+        }
+        self
+    }
+
+    /// Takes all tools away. The options stay.
+    #[must_use]
+    pub fn without_tools(self) -> Self {
+        Chat {
+            tools: ToolSet::new(),
+            fault: None,
+            ..self
+        }
+    }
+
+    /// Says how the tools are used. Options that were set before are replaced as a whole.
+    #[must_use]
+    pub fn with_tool_options(self, tool_options: ToolOptions) -> Self {
+        Chat {
+            tool_options,
+            ..self
+        }
+    }
+
+    /// Changes how the tools are used from now on.
+    pub fn set_tool_options(&mut self, tool_options: ToolOptions) {
+        self.tool_options = tool_options;
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
+        Chat {
+            instructions: Some(instructions.into()),
+            ..self
+        }
+    }
+
+    /// Sets temperature, the length of answers, and what only one provider knows.
+    #[must_use]
+    pub fn with_request_options(self, request_options: RequestOptions) -> Self {
+        Chat {
+            request_options,
+            ..self
+        }
+    }
+
+    /// Asks for answers in pieces. The messages are the same either way.
+    #[must_use]
+    pub fn with_streaming(self, streaming: bool) -> Self {
+        Chat { streaming, ..self }
+    }
+
+    /// Stops after so many answers to one question, if the model still wants tools.
+    #[must_use]
+    pub fn with_max_rounds(self, rounds: usize) -> Self {
+        Chat {
+            max_rounds: Some(rounds),
+            ..self
+        }
+    }
+
+    /// Begins with these messages. The last one should not be an answer with calls.
+    #[must_use]
+    pub fn with_messages(self, messages: impl IntoIterator<Item = Message>) -> Self {
+        let mut transcript: Transcript = messages.into_iter().collect();
+        if let Some(Message::Assistant(answer)) = transcript.messages().last()
+            && answer.tool_calls().next().is_some()
+        {
+            transcript.truncate(transcript.messages().len() - 1);
+        }
+        Chat { transcript, ..self }
+    }
+
+    /// Calls `callback` before a tool runs.
+    #[must_use]
+    pub fn before_tool_call(self, callback: impl Fn(&ToolCall) + Send + Sync + 'static) -> Self {
+        self.hub
+            .register(|callbacks| callbacks.before_tool_call.push(Box::new(callback)));
+        self
+    }
+
+    /// Calls `callback` with every result, also with refusals and failures.
+    #[must_use]
+    pub fn after_tool_result(self, callback: impl Fn(&ToolResult) + Send + Sync + 'static) -> Self {
+        self.hub
+            .register(|callbacks| callbacks.after_tool_result.push(Box::new(callback)));
+        self
+    }
+
+    /// Calls `callback` when a running tool reports.
+    #[must_use]
+    pub fn after_tool_progress(self, callback: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.hub
+            .register(|callbacks| callbacks.after_tool_progress.push(Box::new(callback)));
+        self
+    }
+
+    /// Calls `callback` before the model is asked.
+    #[must_use]
+    pub fn before_message(self, callback: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hub
+            .register(|callbacks| callbacks.before_message.push(Box::new(callback)));
+        self
+    }
+
+    /// Calls `callback` with every message that is added to the transcript.
+    #[must_use]
+    pub fn after_message(self, callback: impl Fn(&Message) + Send + Sync + 'static) -> Self {
+        self.hub
+            .register(|callbacks| callbacks.after_message.push(Box::new(callback)));
+        self
+    }
+
+    /// Calls `callback` with every event.
+    #[must_use]
+    pub fn on_event(self, callback: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.hub
+            .register(|callbacks| callbacks.on_event.push(Box::new(callback)));
+        self
+    }
+}
+
+/// Different in every chat: the standard library seeds its hashers at random.
+fn random_id() -> String {
+    let half = |salt: u8| {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u8(salt);
+        hasher.write_u128(
+            SystemTime::UNIX_EPOCH
+                .elapsed()
+                .unwrap_or_default()
+                .as_nanos(),
+        );
+        hasher.finish()
+    };
+    format!("chat-{:016x}{:016x}", half(0), half(1))
+}

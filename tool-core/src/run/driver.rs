@@ -1,0 +1,331 @@
+//! The IO of the loop: asks the model and runs the tools that [`step`](super::step) says are next.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::execute::{Ran, execute};
+use super::{CallState, Cancellation, Hub, PendingCall, Round};
+use crate::model::{Delta, Request};
+use crate::{
+    AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome, Task,
+    ToolCall, ToolError, ToolResult, ToolSet, Transcript,
+};
+
+/// How a pass over the calls of an answer ended.
+pub(crate) enum Pass {
+    /// Nothing more can run now.
+    Done,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// What the driver works on.
+pub(crate) struct Driver<'a> {
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) round: &'a mut Round,
+    pub(crate) tools: &'a ToolSet,
+    pub(crate) hub: &'a Arc<Hub>,
+    pub(crate) cancellation: &'a Cancellation,
+    /// What the keys of this chat's calls begin with.
+    pub(crate) chat: &'a str,
+    pub(crate) calls: Calls,
+    /// How many calls run at once.
+    pub(crate) concurrency: usize,
+}
+
+/// Asks the model. `None`: cancelled, and nothing was added.
+pub(crate) async fn generate(
+    model: &dyn Model,
+    request: Request<'_>,
+    hub: &Hub,
+    cancellation: &Cancellation,
+) -> Option<Result<AssistantMessage, ModelError>> {
+    hub.before_message();
+    let mut sink = |delta: &Delta<'_>| match delta {
+        Delta::Text(text) if !text.is_empty() => hub.say(|| super::Event::Text((*text).into())),
+        Delta::Thinking(text) if !text.is_empty() => {
+            hub.say(|| super::Event::Thinking((*text).into()))
+        }
+        _ => {}
+    };
+    cancellation.guard(model.generate(request, &mut sink)).await
+}
+
+impl Driver<'_> {
+    /// Adds an answer, and opens the round of its calls.
+    pub(crate) fn answered(&mut self, mut answer: AssistantMessage) {
+        let message = self.transcript.messages().len();
+        let mut position = 0;
+        for block in &mut answer.blocks {
+            if let crate::Block::ToolCall(call) = block {
+                call.set_key(format!("{}-{message}-{position}", self.chat));
+                position += 1;
+            }
+        }
+        *self.round = Round::of(&answer);
+        let cut_off = answer.is_cut_off();
+        self.add(Message::Assistant(answer));
+        if cut_off {
+            self.end(|call| {
+                let text = "The answer was cut off before it was complete, so that this call did not run. \
+                            Try again with shorter arguments or fewer calls.";
+                ToolResult::new(&call.call, Outcome::NotStarted, text)
+            });
+        }
+        self.close();
+    }
+
+    /// Sees to all calls that are ready. `resume`: also to those that paused on a task.
+    pub(crate) async fn run_tools(&mut self, resume: bool) -> Result<Pass, ChatError> {
+        self.admit();
+        let consulted = self
+            .cancellation
+            .guard(consult(self.round, self.tools))
+            .await;
+        let pass = match consulted {
+            None => Ok(Pass::Cancelled),
+            Some(()) => {
+                self.refuse_denied();
+                let ready = self.ready(resume);
+                match self.concurrency {
+                    0 | 1 => self.one_by_one(ready).await,
+                    limit => self.together(ready, limit).await,
+                }
+            }
+        };
+        match &pass {
+            Ok(Pass::Done) => {}
+            Ok(Pass::Cancelled) => self.end(|call| unfinished(call, "The run was cancelled")),
+            Err(_) => self.end(|call| unfinished(call, "Another tool failed and stopped the run")),
+        }
+        self.close();
+        pass
+    }
+
+    /// Ends every call that is not over, and adds the results.
+    pub(crate) fn abandon(&mut self, why: &str) {
+        self.end(|call| unfinished(call, why));
+        self.close();
+    }
+
+    /// The one place where results enter the transcript: all of a round's, in call order.
+    fn close(&mut self) {
+        for result in self.round.take_results().into_iter().flatten() {
+            self.add(Message::Tool(result));
+        }
+    }
+
+    fn add(&mut self, message: Message) {
+        self.hub.message(&message);
+        self.transcript.push(message);
+    }
+
+    fn end(&mut self, result: impl Fn(&PendingCall) -> ToolResult) {
+        for result in self.round.end(result) {
+            self.hub.result(&result);
+        }
+    }
+
+    fn record(&mut self, index: usize, result: ToolResult) {
+        let call = &mut self.round.calls[index];
+        call.state = CallState::Done(result.clone());
+        self.hub.result(&result);
+    }
+
+    /// Refuses what cannot run, and finds out which calls wait for a decision. A person is asked only
+    /// about calls whose arguments are valid.
+    fn admit(&mut self) {
+        for index in 0..self.round.calls.len() {
+            let pending = &self.round.calls[index];
+            if pending.state != CallState::Proposed || pending.needs_approval.is_some() {
+                continue;
+            }
+            match admission(index, &pending.call, self.tools, self.calls) {
+                Ok(needs_approval) => self.round.calls[index].needs_approval = Some(needs_approval),
+                Err(result) => self.record(index, result),
+            }
+        }
+    }
+
+    fn refuse_denied(&mut self) {
+        for index in 0..self.round.calls.len() {
+            let pending = &self.round.calls[index];
+            if let (CallState::Proposed, Decision::Denied { reason }) =
+                (&pending.state, &pending.decision)
+            {
+                let mut text =
+                    serde_json::json!({ "error": "The user denied this call. It did not run." });
+                if let Some(reason) = reason {
+                    text["reason"] = reason.as_str().into();
+                }
+                let result = ToolResult::new(&pending.call, Outcome::Denied, text.to_string());
+                self.record(index, result);
+            }
+        }
+    }
+
+    fn ready(&self, resume: bool) -> VecDeque<(usize, Option<Task>)> {
+        let calls = self.round.calls.iter().enumerate();
+        calls
+            .filter_map(|(index, pending)| match &pending.state {
+                CallState::Proposed if !pending.awaits_approval() => Some((index, None)),
+                CallState::Started => Some((index, None)),
+                CallState::Paused(task) if resume => Some((index, Some(task.clone()))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The run of one call. The arguments of an approved call are checked again when it runs.
+    fn start(
+        &mut self,
+        index: usize,
+        task: Option<Task>,
+    ) -> Option<impl Future<Output = Ran> + Send + use<>> {
+        let pending = &mut self.round.calls[index];
+        let Some(tool) = self.tools.get(&pending.call.name).cloned() else {
+            let result = unknown(&pending.call, self.tools);
+            self.record(index, result);
+            return None;
+        };
+        pending.state = CallState::Started;
+        let call = pending.call.attached(self.hub.clone());
+        self.hub.call(&call);
+        Some(execute(tool, call, task))
+    }
+
+    fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {
+        match ran {
+            Ran::Done(result) => self.record(index, result),
+            Ran::Paused(task) => self.round.calls[index].state = CallState::Paused(task),
+            Ran::Fatal(result, error) => {
+                let name = result.name.clone();
+                self.record(index, result);
+                return Err(fatal(&name, error));
+            }
+        }
+        Ok(())
+    }
+
+    async fn one_by_one(
+        &mut self,
+        ready: VecDeque<(usize, Option<Task>)>,
+    ) -> Result<Pass, ChatError> {
+        for (index, task) in ready {
+            let Some(run) = self.start(index, task) else {
+                continue;
+            };
+            match self.cancellation.guard(run).await {
+                Some(ran) => self.ran(index, ran)?,
+                None => return Ok(Pass::Cancelled),
+            }
+        }
+        Ok(Pass::Done)
+    }
+
+    async fn together(
+        &mut self,
+        mut ready: VecDeque<(usize, Option<Task>)>,
+        limit: usize,
+    ) -> Result<Pass, ChatError> {
+        let mut running = JoinSet::new();
+        let result = loop {
+            while running.len() < limit
+                && let Some((index, task)) = ready.pop_front()
+            {
+                if let Some(run) = self.start(index, task) {
+                    running.spawn(async move { (index, run.await) });
+                }
+            }
+            match self.cancellation.guard(running.join_next()).await {
+                None => break Ok(Pass::Cancelled),
+                Some(None) => break Ok(Pass::Done),
+                Some(Some(Ok((index, ran)))) => {
+                    if let Err(error) = self.ran(index, ran) {
+                        break Err(error);
+                    }
+                }
+                Some(Some(Err(_))) => {}
+            }
+        };
+        running.shutdown().await;
+        result
+    }
+}
+
+async fn consult(round: &mut Round, tools: &ToolSet) {
+    for pending in round.calls.iter_mut().filter(|call| call.awaits_approval()) {
+        let Some(tool) = tools.get(&pending.call.name) else {
+            continue;
+        };
+        if let Some(decision) = tool.approval(&pending.call) {
+            pending.decision = decision.await;
+        }
+    }
+}
+
+fn admission(
+    index: usize,
+    call: &ToolCall,
+    tools: &ToolSet,
+    calls: Calls,
+) -> Result<bool, ToolResult> {
+    if let Some(limit) = calls.limit()
+        && index >= limit
+    {
+        let text = format!(
+            "Only {limit} call(s) can run at a time, so that this one did not. Ask for fewer at once."
+        );
+        return Err(ToolResult::new(call, Outcome::Error, text));
+    }
+    let Some(tool) = tools.get(&call.name) else {
+        return Err(unknown(call, tools));
+    };
+    // A predicate that panics has not said that the call is harmless.
+    let needs_approval =
+        catch_unwind(AssertUnwindSafe(|| tool.requires_approval(call))).unwrap_or(true);
+    if needs_approval && let Err(error) = tool.definition().check(call) {
+        return Err(ToolResult::new(call, Outcome::Error, error.to_string()));
+    }
+    Ok(needs_approval)
+}
+
+fn unknown(call: &ToolCall, tools: &ToolSet) -> ToolResult {
+    let visible = tools.iter().filter(|tool| !tool.definition().is_deferred());
+    let names: Vec<&str> = visible.map(|tool| tool.name()).collect();
+    let text = match names.as_slice() {
+        [] => format!("There is no tool `{}`; there are no tools.", call.name),
+        names => format!(
+            "There is no tool `{}`. The tools are: {}.",
+            call.name,
+            names.join(", ")
+        ),
+    };
+    ToolResult::new(call, Outcome::Error, text)
+}
+
+fn unfinished(pending: &PendingCall, why: &str) -> ToolResult {
+    match pending.state {
+        CallState::Started => {
+            let text = format!("{why} while this call ran. It may have taken effect.");
+            ToolResult::new(&pending.call, Outcome::Cancelled, text)
+        }
+        CallState::Paused(_) => {
+            let text =
+                format!("{why} while the task of this call went on. It may still take effect.");
+            ToolResult::new(&pending.call, Outcome::Cancelled, text)
+        }
+        _ => ToolResult::new(
+            &pending.call,
+            Outcome::NotStarted,
+            format!("{why} before this call started."),
+        ),
+    }
+}
+
+fn fatal(tool: &str, error: ToolError) -> ChatError {
+    ChatError::fatal_tool(tool, error)
+}

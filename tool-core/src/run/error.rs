@@ -1,0 +1,97 @@
+//! What can go wrong in a chat.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use crate::{ModelError, ToolError};
+
+type Source = Box<dyn StdError + Send + Sync>;
+
+/// Why a chat could not go on.
+///
+/// The transcript is valid after every error: the same verb can be called again.
+#[derive(Debug)]
+pub struct ChatError {
+    kind: ChatErrorKind,
+    text: String,
+    source: Option<Source>,
+}
+
+/// The kinds of [`ChatError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChatErrorKind {
+    /// The model could not answer; the source is a [`ModelError`].
+    Model,
+    /// A tool reported a fatal error; the source is a [`ToolError`].
+    FatalTool,
+    /// Calls of the last answer have no result yet, so that nothing new can be asked.
+    PendingToolCalls,
+    /// There is no such call, or it awaits no decision.
+    NoSuchCall,
+    /// The tools or options of the chat contradict each other.
+    Configuration,
+}
+
+impl ChatError {
+    pub(crate) fn new(kind: ChatErrorKind, text: impl Into<String>) -> Self {
+        ChatError {
+            kind,
+            text: text.into(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn fatal_tool(tool: &str, error: ToolError) -> Self {
+        ChatError {
+            kind: ChatErrorKind::FatalTool,
+            text: format!("tool `{tool}` stopped the chat"),
+            source: Some(Box::new(error)),
+        }
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ChatErrorKind {
+        self.kind
+    }
+
+    /// The model's error, where that is the cause.
+    pub fn model_error(&self) -> Option<&ModelError> {
+        self.source
+            .as_deref()
+            .and_then(|source| source.downcast_ref())
+    }
+
+    /// The tool's fatal error, where that is the cause.
+    pub fn tool_error(&self) -> Option<&ToolError> {
+        self.source
+            .as_deref()
+            .and_then(|source| source.downcast_ref())
+    }
+}
+
+impl From<ModelError> for ChatError {
+    fn from(error: ModelError) -> Self {
+        ChatError {
+            kind: ChatErrorKind::Model,
+            text: "the model could not answer".into(),
+            source: Some(Box::new(error)),
+        }
+    }
+}
+
+impl fmt::Display for ChatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StdError for ChatError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().and_then(StdError::source)
+    }
+}

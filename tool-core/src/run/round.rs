@@ -1,0 +1,99 @@
+//! The calls of the last answer, and what became of each so far.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AssistantMessage, Decision, Task, ToolCall, ToolResult};
+
+/// The calls of the last answer that still lack results, in call order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Round {
+    pub(crate) calls: Vec<PendingCall>,
+}
+
+/// One call and how far it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PendingCall {
+    pub(crate) call: ToolCall,
+    pub(crate) state: CallState,
+    /// What was decided, where the call requires approval.
+    pub(crate) decision: Decision,
+    /// Whether it was admitted: known, with valid arguments where those are checked beforehand.
+    pub(crate) needs_approval: Option<bool>,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CallState {
+    /// The model asked for it.
+    Proposed,
+    /// It began to run, and no result is recorded.
+    Started,
+    /// It waits for work that goes on elsewhere.
+    Paused(Task),
+    /// It is over.
+    Done(ToolResult),
+}
+
+impl Round {
+    pub(crate) fn of(answer: &AssistantMessage) -> Self {
+        let calls = answer.tool_calls().map(|call| PendingCall {
+            call: call.clone(),
+            state: CallState::Proposed,
+            decision: Decision::Pending,
+            needs_approval: None,
+        });
+        Round {
+            calls: calls.collect(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.calls.iter().all(PendingCall::is_done)
+    }
+
+    pub(crate) fn awaiting_approval(&self) -> impl Iterator<Item = &PendingCall> {
+        self.calls.iter().filter(|call| call.awaits_approval())
+    }
+
+    /// Ends every call that is not over.
+    pub(crate) fn end(&mut self, result: impl Fn(&PendingCall) -> ToolResult) -> Vec<ToolResult> {
+        let mut ended = Vec::new();
+        for call in self.calls.iter_mut().filter(|call| !call.is_done()) {
+            let result = result(call);
+            ended.push(result.clone());
+            call.state = CallState::Done(result);
+        }
+        ended
+    }
+
+    /// The results in call order, once all are there.
+    pub(crate) fn take_results(&mut self) -> Option<Vec<ToolResult>> {
+        if self.is_empty() || !self.is_done() {
+            return None;
+        }
+        let results = std::mem::take(&mut self.calls)
+            .into_iter()
+            .filter_map(|call| match call.state {
+                CallState::Done(result) => Some(result),
+                _ => None,
+            });
+        Some(results.collect())
+    }
+}
+
+impl PendingCall {
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.state, CallState::Done(_))
+    }
+
+    pub(crate) fn awaits_approval(&self) -> bool {
+        self.state == CallState::Proposed
+            && self.needs_approval == Some(true)
+            && self.decision == Decision::Pending
+    }
+}
