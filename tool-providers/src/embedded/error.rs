@@ -3,6 +3,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use tool_core::{ModelError, ModelErrorKind};
+
 use super::weights::SHA256;
 
 /// Why the embedded model could not be had, or could not answer.
@@ -44,15 +46,26 @@ pub enum EmbeddedErrorKind {
 
 impl EmbeddedError {
     pub(super) fn new(kind: EmbeddedErrorKind, message: impl Into<String>) -> Self {
-        EmbeddedError { kind, message: message.into(), advice: None, source: None }
+        EmbeddedError {
+            kind,
+            message: message.into(),
+            advice: None,
+            source: None,
+        }
     }
 
     pub(super) fn with_advice(self, advice: &'static str) -> Self {
-        EmbeddedError { advice: Some(advice), ..self }
+        EmbeddedError {
+            advice: Some(advice),
+            ..self
+        }
     }
 
     pub(super) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        EmbeddedError { source: Some(source.into()), ..self }
+        EmbeddedError {
+            source: Some(source.into()),
+            ..self
+        }
     }
 
     /// What kind of failure it is.
@@ -69,12 +82,20 @@ impl EmbeddedError {
     fn advice(&self) -> Option<&'static str> {
         self.advice.or(match self.kind {
             EmbeddedErrorKind::NoPython => Some("install Python 3"),
-            EmbeddedErrorKind::NoPip => Some("run `python3 -m ensurepip`, or install the package `python3-pip`"),
+            EmbeddedErrorKind::NoPip => {
+                Some("run `python3 -m ensurepip`, or install the package `python3-pip`")
+            }
             EmbeddedErrorKind::Network => Some("check the network and the proxy, and try again"),
-            EmbeddedErrorKind::Storage => Some("free space there and make it writable, or set XDG_CACHE_HOME to another folder"),
-            EmbeddedErrorKind::NotFound | EmbeddedErrorKind::Fetch => Some("check the index that pip uses, and try again"),
+            EmbeddedErrorKind::Storage => Some(
+                "free space there and make it writable, or set XDG_CACHE_HOME to another folder",
+            ),
+            EmbeddedErrorKind::NotFound | EmbeddedErrorKind::Fetch => {
+                Some("check the index that pip uses, and try again")
+            }
             EmbeddedErrorKind::Corrupt => Some("check the index that pip uses, and try again"),
-            EmbeddedErrorKind::Schema | EmbeddedErrorKind::ContextLength | EmbeddedErrorKind::Inference => None,
+            EmbeddedErrorKind::Schema
+            | EmbeddedErrorKind::ContextLength
+            | EmbeddedErrorKind::Inference => None,
         })
     }
 }
@@ -82,7 +103,9 @@ impl EmbeddedError {
 impl fmt::Display for EmbeddedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        let Some(advice) = self.advice() else { return Ok(()) };
+        let Some(advice) = self.advice() else {
+            return Ok(());
+        };
         write!(
             f,
             "\nnext: {advice}; or set TOOL_MODEL to a copy of needle3.cact (sha256 {SHA256}); \
@@ -94,5 +117,19 @@ impl fmt::Display for EmbeddedError {
 impl StdError for EmbeddedError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<EmbeddedError> for ModelError {
+    fn from(error: EmbeddedError) -> Self {
+        let kind = match error.kind {
+            EmbeddedErrorKind::Schema => ModelErrorKind::BadRequest,
+            EmbeddedErrorKind::ContextLength => ModelErrorKind::ContextLength,
+            EmbeddedErrorKind::Inference => ModelErrorKind::Server,
+            _ => ModelErrorKind::Configuration,
+        };
+        ModelError::new(kind, error.to_string())
+            .with_provider("embedded")
+            .with_source(error)
     }
 }

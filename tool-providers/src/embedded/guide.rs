@@ -16,8 +16,16 @@ use super::lower::{Strictness, lower};
 
 pub(super) const EOS: u32 = 1;
 pub(super) const BOS: u32 = 2;
-const MARKERS: &[&str] =
-    &["<tool_call>", "</tool_call>", "<think>", "</think>", "<tools>", "</tools>", "<|im_start|>", "<|im_end|>"];
+const MARKERS: &[&str] = &[
+    "<tool_call>",
+    "</tool_call>",
+    "<think>",
+    "</think>",
+    "<tools>",
+    "</tools>",
+    "<|im_start|>",
+    "<|im_end|>",
+];
 
 /// Makes a [`Matcher`] for the tools of a question.
 pub(super) struct Guide {
@@ -42,7 +50,9 @@ impl Guide {
             }
         }
         // A leading 0xFF keeps a marker apart from the same letters in a string.
-        let markers = MARKERS.iter().filter_map(|marker| Some((tokenizer.id_of(marker)?, *marker)));
+        let markers = MARKERS
+            .iter()
+            .filter_map(|marker| Some((tokenizer.id_of(marker)?, *marker)));
         for (id, marker) in markers.chain([(EOS, "<eos>"), (BOS, "<bos>")]) {
             if let Some(word) = words.get_mut(id as usize) {
                 *word = [b"\xFF", marker.as_bytes()].concat();
@@ -51,8 +61,11 @@ impl Guide {
         let trie = TokTrie::from(&TokRxInfo::new(rows as u32, EOS), &words);
         let env: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
         let mut factory = ParserFactory::new_simple(&env).map_err(|error| {
-            EmbeddedError::new(EmbeddedErrorKind::Inference, "the guide of the embedded model does not fit it")
-                .with_source(error)
+            EmbeddedError::new(
+                EmbeddedErrorKind::Inference,
+                "the guide of the embedded model does not fit it",
+            )
+            .with_source(error)
         })?;
         factory.quiet();
         Ok(Guide { factory, words })
@@ -70,19 +83,29 @@ impl Guide {
         if !matcher.is_error() {
             return Ok(matcher);
         }
-        let levels: Result<Vec<_>, _> = rules.tools.iter().map(|tool| self.strictness(tool, rules.longest)).collect();
+        let levels: Result<Vec<_>, _> = rules
+            .tools
+            .iter()
+            .map(|tool| self.strictness(tool, rules.longest))
+            .collect();
         let matcher = self.compile(rules, &levels?);
         match matcher.get_error() {
             None => Ok(matcher),
             Some(why) => {
-                let text = format!("the schemas of these tools together are too large for the embedded model: {why}");
+                let text = format!(
+                    "the schemas of these tools together are too large for the embedded model: {why}"
+                );
                 Err(EmbeddedError::new(EmbeddedErrorKind::Schema, text))
             }
         }
     }
 
     fn strictness(&self, tool: &CompactTool, longest: usize) -> Result<Strictness, EmbeddedError> {
-        let rules = Rules { tools: std::slice::from_ref(tool), calls: 1..=1, longest };
+        let rules = Rules {
+            tools: std::slice::from_ref(tool),
+            calls: 1..=1,
+            longest,
+        };
         let mut why = None;
         for level in [Strictness::Full, Strictness::Shape] {
             match self.compile(&rules, &[level]).get_error() {
@@ -100,15 +123,26 @@ impl Guide {
 
     fn compile(&self, rules: &Rules<'_>, levels: &[Strictness]) -> Matcher {
         let mut definitions = serde_json::Map::new();
-        let tools = rules.tools.iter().zip(levels).enumerate().map(|(index, (tool, level))| {
-            let arguments = lower(tool.schema(), index, *level, rules.longest, &mut definitions);
-            json!({
-                "type": "object",
-                "properties": {"name": {"const": tool.name()}, "arguments": arguments},
-                "required": ["name", "arguments"],
-                "additionalProperties": false,
-            })
-        });
+        let tools = rules
+            .tools
+            .iter()
+            .zip(levels)
+            .enumerate()
+            .map(|(index, (tool, level))| {
+                let arguments = lower(
+                    tool.schema(),
+                    index,
+                    *level,
+                    rules.longest,
+                    &mut definitions,
+                );
+                json!({
+                    "type": "object",
+                    "properties": {"name": {"const": tool.name()}, "arguments": arguments},
+                    "required": ["name", "arguments"],
+                    "additionalProperties": false,
+                })
+            });
         let tools: Vec<Value> = tools.collect();
         let schema = json!({
             "x-guidance": {"whitespace_flexible": false, "coerce_one_of": true},
@@ -118,6 +152,9 @@ impl Guide {
             "maxItems": rules.calls.end(),
             "items": {"anyOf": tools},
         });
-        Matcher::new(self.factory.create_parser(TopLevelGrammar::from_json_schema(schema)))
+        Matcher::new(
+            self.factory
+                .create_parser(TopLevelGrammar::from_json_schema(schema)),
+        )
     }
 }

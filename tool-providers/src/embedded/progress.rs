@@ -12,7 +12,12 @@ pub(super) struct Bar {
 
 impl Bar {
     pub(super) fn start(what: &'static str, total: u64) -> Self {
-        let mut bar = Bar { what, total, drawn: std::io::stderr().is_terminal(), shown: None };
+        let mut bar = Bar {
+            what,
+            total,
+            drawn: std::io::stderr().is_terminal(),
+            shown: None,
+        };
         if bar.drawn {
             bar.set(0);
         } else {
@@ -45,12 +50,19 @@ impl Bar {
         const WIDTH: usize = 30;
         let full = WIDTH * percent as usize / 100;
         let megabytes = self.total / 1_000_000;
-        format!("\r{} [{}{}] {percent:3} % of {megabytes} MB", self.what, "#".repeat(full), ".".repeat(WIDTH - full))
+        format!(
+            "\r{} [{}{}] {percent:3} % of {megabytes} MB",
+            self.what,
+            "#".repeat(full),
+            ".".repeat(WIDTH - full)
+        )
     }
 }
 
 /// A closed standard error is no reason to fail.
 fn say(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+    let _ = stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush());
 }

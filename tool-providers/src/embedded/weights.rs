@@ -35,36 +35,55 @@ impl Weights {
 
     /// As [`from_env`](Weights::from_env), with the environment as a function.
     pub fn from_vars(var: impl Fn(&str) -> Option<OsString>) -> Self {
-        let path = |name: &str| var(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = |name: &str| {
+            var(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let cache = path("XDG_CACHE_HOME")
             .filter(|folder| folder.is_absolute())
             .or_else(|| path("HOME").map(|home| home.join(".cache")))
             .or_else(|| path("LOCALAPPDATA"))
             .map(|folder| folder.join("tool-core"));
-        Weights { file: path("TOOL_MODEL"), cache, pythons: vec!["python3".into(), "python".into()] }
+        Weights {
+            file: path("TOOL_MODEL"),
+            cache,
+            pythons: vec!["python3".into(), "python".into()],
+        }
     }
 
     /// Reads this file and fetches nothing.
     #[must_use]
     pub fn with_file(self, file: impl Into<PathBuf>) -> Self {
-        Weights { file: Some(file.into()), ..self }
+        Weights {
+            file: Some(file.into()),
+            ..self
+        }
     }
 
     /// Keeps the file in this folder.
     #[must_use]
     pub fn with_cache(self, folder: impl Into<PathBuf>) -> Self {
-        Weights { cache: Some(folder.into()), ..self }
+        Weights {
+            cache: Some(folder.into()),
+            ..self
+        }
     }
 
     /// Fetches with this Python instead of the `python3` or `python` of the `PATH`.
     #[must_use]
     pub fn with_python(self, program: impl Into<OsString>) -> Self {
-        Weights { pythons: vec![program.into()], ..self }
+        Weights {
+            pythons: vec![program.into()],
+            ..self
+        }
     }
 
     /// Where the file is, or will be once it is fetched. `None` if there is no folder for it.
     pub fn path(&self) -> Option<PathBuf> {
-        self.file.clone().or_else(|| self.cache.as_ref().map(|cache| cache.join(FILE)))
+        self.file
+            .clone()
+            .or_else(|| self.cache.as_ref().map(|cache| cache.join(FILE)))
     }
 
     /// Fetches the file unless a good one is there, and tells where it is.
@@ -80,11 +99,15 @@ impl Weights {
     pub(super) fn load(&self) -> Result<(PathBuf, Vec<u8>), EmbeddedError> {
         if let Some(file) = &self.file {
             let missing = || {
-                let text = format!("there is no file {}, which TOOL_MODEL names", file.display());
+                let text = format!(
+                    "there is no file {}, which TOOL_MODEL names",
+                    file.display()
+                );
                 EmbeddedError::new(EmbeddedErrorKind::Corrupt, text)
             };
             let bytes = read(file).and_then(|bytes| bytes.ok_or_else(missing));
-            let bytes = bytes.map_err(|error| error.with_advice("unset TOOL_MODEL, and the model is fetched"))?;
+            let bytes = bytes
+                .map_err(|error| error.with_advice("unset TOOL_MODEL, and the model is fetched"))?;
             return Ok((file.clone(), bytes));
         }
         let cache = self.cache.as_ref().ok_or_else(|| {
@@ -111,7 +134,11 @@ impl Weights {
             Ok(()) => Ok(bytes),
             // Where an open file cannot be replaced, another process has just put the same one there.
             Err(_) if matches!(read(path), Ok(Some(_))) => Ok(bytes),
-            Err(error) => Err(storage("could not store the embedded model as", path, error)),
+            Err(error) => Err(storage(
+                "could not store the embedded model as",
+                path,
+                error,
+            )),
         }
     }
 }
@@ -121,14 +148,23 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, EmbeddedError> {
     let bytes = match check_length(path).and_then(|()| fs::read(path)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == ErrorKind::InvalidData => return Err(corrupt(path, &error.to_string())),
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            return Err(corrupt(path, &error.to_string()));
+        }
         Err(error) => {
-            let text = format!("could not read the embedded model at {}: {error}", path.display());
+            let text = format!(
+                "could not read the embedded model at {}: {error}",
+                path.display()
+            );
             return Err(EmbeddedError::new(EmbeddedErrorKind::Storage, text).with_source(error));
         }
     };
     let found = hex(&Sha256::digest(&bytes));
-    if found == SHA256 { Ok(Some(bytes)) } else { Err(corrupt(path, &format!("its sha256 is {found}"))) }
+    if found == SHA256 {
+        Ok(Some(bytes))
+    } else {
+        Err(corrupt(path, &format!("its sha256 is {found}")))
+    }
 }
 
 fn check_length(path: &Path) -> io::Result<()> {
