@@ -85,7 +85,7 @@ impl Engine {
             );
             EmbeddedError::new(EmbeddedErrorKind::Corrupt, text)
         };
-        let model = V3Engine::from_bytes_with_depth(bytes, std::env::var("DEPTH").map_or(20, |d| d.parse().unwrap())).map_err(|error| broken(error.to_string()))?;
+        let model = V3Engine::from_bytes(bytes).map_err(|error| broken(error.to_string()))?;
         let marker = |name: &str| {
             model
                 .tokenizer
