@@ -260,7 +260,10 @@ fn failure(python: &str, folder: &Path, said: &str) -> EmbeddedError {
         )
     };
     match said.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-        Some(last) => EmbeddedError::new(kind, format!("{what}: {last}")),
-        None => EmbeddedError::new(kind, what),
+        // pip ends with "no matching distribution" where it reached nothing at all.
+        Some(last) if kind != EmbeddedErrorKind::Network => {
+            EmbeddedError::new(kind, format!("{what}: {last}"))
+        }
+        _ => EmbeddedError::new(kind, what),
     }
 }
