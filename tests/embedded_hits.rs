@@ -67,28 +67,28 @@ fn tools() -> Vec<CompactTool> {
 }
 
 fn questions() -> Vec<(&'static str, Value)> {
-    let convert = |amount: f64, from: &str, to: &str| json!([["convert_unit", {"amount": amount, "from": from, "to": to}]]);
+    let convert = |amount: Value, from: &str, to: &str| json!([["convert_unit", {"amount": amount, "from": from, "to": to}]]);
     let one = |tool: &str, name: &str, value: &str| json!([[tool, {name: value}]]);
     vec![
         (
             "What is 17.5 degrees Celsius in Fahrenheit?",
-            convert(17.5, "celsius", "fahrenheit"),
+            convert(json!(17.5), "celsius", "fahrenheit"),
         ),
         (
             "How many kilometers are 26.2 miles?",
-            convert(26.2, "miles", "km"),
+            convert(json!(26.2), "miles", "km"),
         ),
         (
             "Convert 180 pounds to kilograms",
-            convert(180.0, "pounds", "kilograms"),
+            convert(json!(180), "pounds", "kilograms"),
         ),
         (
             "Convert 5 gallons to liters",
-            convert(5.0, "gallons", "liters"),
+            convert(json!(5), "gallons", "liters"),
         ),
         (
             "How fast is 100 kilometers per hour in miles per hour?",
-            convert(100.0, "kilometers per hour", "miles per hour"),
+            convert(json!(100), "kilometers per hour", "miles per hour"),
         ),
         (
             "What time is it in Tokyo?",
