@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_core::__private::schema_of;
 use tool_core::{Schema, normalize};
+
+fn schema_of<T: JsonSchema>() -> Value {
+    schemars::schema_for!(T).to_value()
+}
 
 fn form<T: JsonSchema>() -> Value {
     let form = normalize(schema_of::<T>()).unwrap();

@@ -71,7 +71,7 @@ pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<EnvMo
         .find_map(|vendor| Some((*vendor, vendor.is_set(&set)?)));
     match named {
         Some((vendor, because)) => remote(vendor, &set, because),
-        None => embedded("nothing else").unwrap_or_else(|| Err(nothing_set())),
+        None => embedded("no key or address of another").unwrap_or_else(|| Err(nothing_set())),
     }
 }
 
@@ -106,6 +106,15 @@ fn remote(
 }
 
 /// The model in this process, where it is built in.
+#[cfg(feature = "embedded")]
+fn embedded(because: &str) -> Option<Result<EnvModel, ModelError>> {
+    Some(Ok(EnvModel {
+        model: Arc::new(crate::embedded::Embedded::new()),
+        description: format!("the embedded model, because {because} is set"),
+    }))
+}
+
+#[cfg(not(feature = "embedded"))]
 fn embedded(_because: &str) -> Option<Result<EnvModel, ModelError>> {
     None
 }

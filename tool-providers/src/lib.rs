@@ -1,4 +1,35 @@
-//! Providers.
+//! Language models for [`tool_core`].
+//!
+//! | to | see |
+//! | --- | --- |
+//! | use what the environment names | [`from_env`] |
+//! | use a vendor | [`OpenAi`], [`OpenRouter`], [`Mistral`], [`DeepSeek`], [`XAi`], [`Ollama`] |
+//! | use any other server that speaks Chat Completions | [`Compatible`] |
+//! | set key, address, limits and retries | [`Provider`], [`Timeouts`] |
+//! | have a model in this process, with no key | `embedded`, with the feature of that name |
+//! | build a provider of your own | [`protocol`], [`sse`], [`retry`] |
+//!
+//! ```no_run
+//! use tool_core::Chat;
+//! use tool_providers::OpenAi;
+//!
+//! let chat = Chat::new(OpenAi::from_env()?.model("gpt-5-mini"));
+//! # Ok::<_, tool_core::ModelError>(())
+//! ```
 
 #[cfg(feature = "embedded")]
 pub mod embedded;
+mod env;
+mod http;
+pub mod protocol;
+mod provider;
+pub mod retry;
+mod secret;
+pub mod sse;
+
+pub use env::{EnvModel, from_env, from_variables};
+pub use http::Timeouts;
+pub use provider::{
+    ChatModel, Compatible, DeepSeek, Mistral, Ollama, OpenAi, OpenRouter, Provider, XAi,
+};
+pub use secret::Secret;
