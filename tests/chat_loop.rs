@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use serde_json::json;
-use support::{Log, assert_paired, echo, outcomes, results, set, tool};
+use support::chat::{Log, assert_paired, echo, outcomes, results, set, tool};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
     Calls, Chat, ChatErrorKind, Event, FinishReason, Message, ModelError, ModelErrorKind, Outcome,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Log, assert_paired, echo, outcomes, results, set, tool};
+use support::chat::{Log, assert_paired, echo, outcomes, results, set, tool};
 use tokio::sync::Notify;
 use tool_core::testing::ScriptedModel;
 use tool_core::{

@@ -2,4 +2,5 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod cassette;
+pub mod chat;
 pub mod server;
