@@ -36,8 +36,7 @@ impl Cancellation {
 
     /// Whether it was asked for; asking is used up.
     pub(crate) fn take(&self) -> bool {
-        self.0
-            .send_if_modified(|cancelled| std::mem::take(cancelled))
+        self.0.send_if_modified(std::mem::take)
     }
 
     /// Runs `work` unless and until cancelled. `None`: it was, and `work` is dropped.

@@ -22,8 +22,15 @@ pub struct ToolDefinition {
     pub(super) max_run_time: Option<Duration>,
     pub(super) spill_to_file: Option<Spill>,
     pub(super) after_crash: AfterCrash,
-    pub(super) provider_options: Vec<(Option<Cow<'static, str>>, Map<String, Value>)>,
+    pub(super) provider_options: Vec<ProviderMembers>,
     pub(super) blocking: bool,
+}
+
+/// Members of a tool's declaration, for one protocol or all.
+#[derive(Clone, Debug)]
+pub(super) struct ProviderMembers {
+    protocol: Option<&'static str>,
+    members: Map<String, Value>,
 }
 
 /// When a result is kept in a file instead of being sent whole.
@@ -121,13 +128,12 @@ impl ToolDefinition {
     /// What is merged verbatim into the tool's declaration for a protocol (`chat_completions`,
     /// `responses`, `anthropic`, `gemini`).
     pub fn provider_options(&self, protocol: &str) -> impl Iterator<Item = (&String, &Value)> {
-        let fits = move |only: &Option<Cow<'static, str>>| {
-            only.as_deref().is_none_or(|only| only == protocol)
-        };
+        let fits =
+            move |options: &&ProviderMembers| options.protocol.is_none_or(|only| only == protocol);
         self.provider_options
             .iter()
-            .filter(move |(only, _)| fits(only))
-            .flat_map(|(_, options)| options)
+            .filter(fits)
+            .flat_map(|options| &options.members)
     }
 
     /// Whether it blocks its thread, so that the runtime moves it off the async ones.
@@ -196,8 +202,10 @@ impl ToolDefinition {
         protocol: Option<&'static str>,
         options: Map<String, Value>,
     ) -> Self {
-        self.provider_options
-            .push((protocol.map(Cow::from), options));
+        self.provider_options.push(ProviderMembers {
+            protocol,
+            members: options,
+        });
         self
     }
 
