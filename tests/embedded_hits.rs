@@ -269,8 +269,7 @@ fn hits() {
             } else {
                 json!([])
             };
-            let hit = made == *wanted
-                || made.to_string().to_lowercase() == wanted.to_string().to_lowercase();
+            let hit = spelled(&made) == spelled(wanted);
             hits += usize::from(hit);
             println!(
                 "{} {:.1?} confidence {:.2} tokens {}+{} | {text} -> {called}",
