@@ -115,7 +115,8 @@ async fn a_forced_tool_is_called_and_no_other() {
     let mut chat = Chat::new(model)
         .with_tools(tools())
         .with_tool_options(ToolOptions::new().choice("read_file").calls(Calls::One));
-    chat.ask("Who won the world cup in 1998?").await.unwrap();
+    let turn = chat.ask("Who won the world cup in 1998?").await.unwrap();
+    assert!(turn.text().contains("`read_file` failed"), "{turn}");
     let called: Vec<_> = chat
         .messages()
         .iter()

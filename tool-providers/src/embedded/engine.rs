@@ -137,7 +137,7 @@ impl Engine {
         run.call(cancelled)?;
         let mut answer = run.answer()?;
         if *question.calls.start() == 0 && !answer.calls.is_empty() {
-            // Judged without the tools that were not called: as sharp, and in a third of the time.
+            // Judged without the tools that were not called, which takes a fraction of the time.
             let called =
                 |tool: &&CompactTool| answer.calls.iter().any(|call| call.name == tool.name());
             let prompt = prompt_of(question, tools.iter().filter(called));

@@ -1,12 +1,12 @@
 //! A small tool-calling model that runs in this process, with no key and no network.
 //!
 //! [`Embedded`] is Needle 3, a model of 121 million parameters that was trained for one thing: to
-//! choose functions and their arguments. It needs about 120 MB of memory and a few seconds of one
-//! core a question. Its arguments are held to the schema of the tool while it writes them.
+//! choose functions and their arguments. It needs about 110 MB of memory. The time of a question grows with
+//! the tools: two seconds of one core with one tool, ten with seven. Its arguments are held to the schema of the tool while it writes them.
 //!
 //! It is no chat model. It reads the last question only, answers it with one round of calls, and
 //! writes no prose: the text of its answer is what the tools gave. Where it is not sure, it says
-//! that no tool fits. It does best with up to ten tools of few, flat parameters, named and
+//! that no tool fits. It does best with a handful of tools of few, flat parameters, named and
 //! described in the words that a user would say.
 //!
 //! The file of the model (35 MB) is fetched once; see [`Weights`].
