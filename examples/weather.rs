@@ -1,4 +1,4 @@
-//! cargo run --example weather -- "What is the weather in Paris?"
+//! cargo run --example weather
 use tool_core::{Chat, tool, tools};
 
 /// Gets the current weather in a city.
@@ -12,10 +12,7 @@ async fn weather(
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let question = std::env::args()
-        .nth(1)
-        .unwrap_or("What is the weather in Paris?".into());
     let mut chat = Chat::new(tool_providers::from_env()?).with_tools(tools![Weather]);
-    println!("{}", chat.ask(question).await?);
+    println!("{}", chat.ask("What is the weather in Paris?").await?);
     Ok(())
 }

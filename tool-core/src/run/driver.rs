@@ -251,7 +251,13 @@ impl Driver<'_> {
                 Some(Some(Err(_))) => {}
             }
         };
-        running.shutdown().await;
+        // What finished meanwhile keeps its result; the others are stopped.
+        running.abort_all();
+        while let Some(joined) = running.join_next().await {
+            if let Ok((index, ran)) = joined {
+                let _also_fatal = self.ran(index, ran);
+            }
+        }
         result
     }
 }
