@@ -408,9 +408,13 @@ fn references_of_draft_7_and_nested_definitions_are_lifted_b32() {
             "a": { "$ref": "#/definitions/A" },
             "b": { "type": "object", "properties": { "a": { "$ref": "#/definitions/A" } }, "definitions": { "B": { "type": "string" } } }
         },
-        "definitions": { "A": { "type": "integer" } }
+        "definitions": { "A": { "type": "object", "properties": { "n": { "type": "integer" } } } }
     });
     let form = normalize(schema).unwrap();
     assert_well_formed(&form);
-    assert_eq!(form["$defs"]["A"], json!({ "type": "integer" }));
+    assert_eq!(form["$defs"]["A"]["type"], "object");
+    assert_eq!(
+        form["properties"]["b"]["properties"]["a"],
+        form["properties"]["a"]
+    );
 }

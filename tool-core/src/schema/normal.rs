@@ -17,7 +17,7 @@ const ANY_VALUE: &str = "any-value";
 /// * The root is an object; `type`, `properties`, `required` and `additionalProperties` are there.
 /// * Every object with a fixed set of properties refuses others (`additionalProperties: false`),
 ///   unless alternatives add to them, as `#[serde(flatten)]` on an enum does.
-/// * `$defs` is at the root only, holds what is used more than once or recursive, and every `$ref`
+/// * `$defs` is at the root only, holds what is recursive, or used more than once and no small scalar, and every `$ref`
 ///   resolves. A `$ref` that has a description of its own stands in an `anyOf`.
 /// * An optional property has the type of its value; `null` is no alternative.
 /// * Every node has a `type`, a `$ref` or alternatives; what may be anything is a `$ref` to

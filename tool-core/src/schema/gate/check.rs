@@ -212,25 +212,23 @@ impl<'a> Check<'a> {
             repair: false,
             ..self
         };
-        let mut fitting = 0;
-        for branch in branches {
+        let mut fits = branches.iter().filter(|branch| {
             let mut found = Vec::new();
-            strict.visit(*branch, value, path, &mut found);
-            fitting += usize::from(found.is_empty());
-            if fitting == 1 && !one {
-                return;
-            }
-        }
-        match fitting {
-            0 => {}
-            1 => return,
-            _ => {
+            strict.visit(**branch, value, path, &mut found);
+            found.is_empty()
+        });
+        if let Some(branch) = fits.next() {
+            if one && fits.next().is_some() {
                 let text = "the value fits more than one alternative of the schema".into();
                 return faults.push(Fault {
                     path: path.clone(),
                     text,
                 });
             }
+            if self.repair {
+                self.visit(*branch, value, path, faults);
+            }
+            return;
         }
         let mut best: Option<Vec<Fault>> = None;
         for branch in branches {

@@ -218,7 +218,10 @@ fn unresolved(reference: &str) -> SchemaError {
     ))
 }
 
-/// Puts definitions that are used once where they are used, drops those that are not used, and
+/// A scalar of so many bytes says more where it is used than a reference to it does.
+const SMALL: usize = 120;
+
+/// Puts definitions that are small scalars or used once where they are used, drops those that are not used, and
 /// checks that the rest is there.
 pub(super) fn inline(root: &mut Value, defs: &mut Map<String, Value>) -> Result<(), SchemaError> {
     loop {
@@ -231,8 +234,17 @@ pub(super) fn inline(root: &mut Value, defs: &mut Map<String, Value>) -> Result<
             }
         }
         defs.retain(|name, _| uses.iter().any(|(used, _)| used == name));
+        let small = |name: &str| {
+            let def = &defs[name];
+            let scalar = ["string", "integer", "number", "boolean"]
+                .iter()
+                .any(|kind| def["type"] == **kind);
+            scalar && def.to_string().len() <= SMALL
+        };
         let once = uses.iter().find(|(name, count)| {
-            *count == 1 && defs.contains_key(name) && !refers(&defs[name.as_str()], name)
+            defs.contains_key(name)
+                && (*count == 1 || small(name))
+                && !refers(&defs[name.as_str()], name)
         });
         let Some((name, _)) = once else { return Ok(()) };
         let Some(def) = defs.shift_remove(name) else {
