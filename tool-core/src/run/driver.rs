@@ -130,9 +130,11 @@ impl Driver<'_> {
     }
 
     fn record(&mut self, index: usize, result: ToolResult) {
-        let call = &mut self.round.calls[index];
-        call.state = CallState::Done(result.clone());
-        self.hub.result(&result);
+        let state = &mut self.round.calls[index].state;
+        *state = CallState::Done(result);
+        if let CallState::Done(result) = state {
+            self.hub.result(result);
+        }
     }
 
     /// Refuses what cannot run, and finds out which calls wait for a decision. A person is asked only
