@@ -7,6 +7,7 @@ mod tools;
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
 
 use tool_core::{Chat, Event, Turn, tools};
 
@@ -45,7 +46,17 @@ async fn ask(chat: &mut Chat, question: &str) -> Result<Turn, Box<dyn Error>> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let model = tool_providers::from_env()?;
     eprintln!("using {model}");
     let files = std::env::current_dir()?;
