@@ -157,6 +157,22 @@ fn m4_a_schema_is_the_same_in_every_process_b37() {
     }
 }
 
+/// The file was written by a debug build; a release build must agree with it. `SCHEMAS=overwrite`
+/// writes it anew.
+#[test]
+fn m4_a_schema_is_the_same_in_debug_and_release_b37() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tool_schemas.jsonl");
+    let schemas = tools![Search, Ping];
+    let lines = schemas
+        .iter()
+        .map(|tool| String::from_utf8_lossy(tool.definition().schema().as_json()) + "\n");
+    let here: String = lines.collect();
+    if std::env::var("SCHEMAS").is_ok_and(|value| value == "overwrite") {
+        std::fs::write(path, &here).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), here);
+}
+
 #[tokio::test]
 async fn r2_an_async_tool_is_called_outside_a_chat_b13() {
     let output = Search
