@@ -5,6 +5,7 @@
 
 pub mod chat_completions;
 mod error;
+pub mod gemini;
 mod json;
 mod schema;
 
