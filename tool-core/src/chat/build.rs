@@ -5,10 +5,11 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{Chat, ToolOptions};
+use super::{Chat, Config, ToolOptions};
 use crate::run::Hub;
 use crate::{
-    Event, Message, Model, Progress, RequestOptions, ToolCall, ToolResult, ToolSet, Transcript,
+    Event, Limits, Message, Model, Progress, RequestOptions, ToolCall, ToolResult, ToolSet,
+    Transcript,
 };
 
 impl Chat {
@@ -19,9 +20,7 @@ impl Chat {
             tools: ToolSet::new(),
             tool_options: ToolOptions::new(),
             instructions: None,
-            request_options: RequestOptions::new(),
-            streaming: false,
-            max_rounds: None,
+            config: Config::new(),
             transcript: Transcript::new(),
             round: Default::default(),
             hub: Arc::new(Hub::default()),
@@ -76,28 +75,37 @@ impl Chat {
         }
     }
 
+    /// Takes over what holds for all chats. What was set before is replaced; what is set after
+    /// overrides it.
+    #[must_use]
+    pub fn with_config(self, config: Config) -> Self {
+        Chat { config, ..self }
+    }
+
     /// Sets temperature, the length of answers, and what only one provider knows.
     #[must_use]
-    pub fn with_request_options(self, request_options: RequestOptions) -> Self {
-        Chat {
-            request_options,
-            ..self
-        }
+    pub fn with_request_options(mut self, request_options: RequestOptions) -> Self {
+        self.config.request_options = request_options;
+        self
     }
 
     /// Asks for answers in pieces. The messages are the same either way.
     #[must_use]
-    pub fn with_streaming(self, streaming: bool) -> Self {
-        Chat { streaming, ..self }
+    pub fn with_streaming(mut self, streaming: bool) -> Self {
+        self.config.streaming = streaming;
+        self
     }
 
-    /// Stops after so many answers to one question, if the model still wants tools.
+    /// Says when a run of the loop stops by itself.
     #[must_use]
-    pub fn with_max_rounds(self, rounds: usize) -> Self {
-        Chat {
-            max_rounds: Some(rounds),
-            ..self
-        }
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// Changes when a run of the loop stops by itself.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.config.limits = limits;
     }
 
     /// Begins with these messages. The last one should not be an answer with calls.
