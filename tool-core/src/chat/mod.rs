@@ -150,8 +150,14 @@ impl Chat {
         .with_instructions(self.instructions.as_deref())
         .with_calls(self.tool_options.calls)
         .with_stream(self.config.streaming);
-        let Some(answer) =
-            driver::generate(&*self.model, request, &self.hub, &self.cancellation).await
+        let Some(answer) = driver::generate(
+            &*self.model,
+            request,
+            &self.hub,
+            &self.cancellation,
+            &self.id,
+        )
+        .await
         else {
             return Ok(None);
         };
@@ -250,6 +256,7 @@ impl Chat {
                 .unwrap_or(self.config.concurrency)
                 .limit(),
             max_run_time: self.config.max_run_time,
+            trace_contents: self.config.trace_contents,
             limits: self.config.limits,
         }
     }

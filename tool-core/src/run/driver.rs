@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::execute::{Order, Ran, caught, execute};
+use super::execute::{Order, Ran, caught};
 use super::limits::calls_made;
+use super::trace::{self, ChatSpan};
 use super::{
     CallState, Cancellation, Event, Hub, Limits, PendingCall, Question, Round, RunContext,
 };
@@ -42,6 +43,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) limits: Limits,
     /// How long a call may run whose tool does not say.
     pub(crate) max_run_time: Option<Duration>,
+    /// Whether spans carry arguments and results.
+    pub(crate) trace_contents: bool,
 }
 
 /// Asks the model. `None`: cancelled, and nothing was added.
@@ -50,6 +53,7 @@ pub(crate) async fn generate(
     request: Request<'_>,
     hub: &Hub,
     cancellation: &Cancellation,
+    chat: &str,
 ) -> Option<Result<AssistantMessage, ModelError>> {
     hub.before_message();
     let mut sink = |delta: &Delta<'_>| match delta {
@@ -59,7 +63,12 @@ pub(crate) async fn generate(
         }
         _ => {}
     };
-    cancellation.guard(model.generate(request, &mut sink)).await
+    let span = ChatSpan {
+        provider: model.provider(),
+        model: model.name(),
+        chat,
+    };
+    trace::chat(span, cancellation.guard(model.generate(request, &mut sink))).await
 }
 
 impl Driver<'_> {
@@ -240,13 +249,14 @@ impl Driver<'_> {
         }
         let call = pending.approved_call();
         self.hub.call(&call);
-        Some(execute(Order {
+        let order = Order {
             tool,
             call,
             context: Arc::new(RunContext::new(self.hub.clone(), &pending.questions)),
             task,
             max_run_time: self.max_run_time,
-        }))
+        };
+        Some(trace::tool(order, self.trace_contents))
     }
 
     fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {

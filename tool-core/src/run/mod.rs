@@ -10,6 +10,7 @@ mod execute;
 mod limits;
 mod round;
 mod step;
+mod trace;
 
 pub use cancel::CancelHandle;
 pub(crate) use cancel::Cancellation;
