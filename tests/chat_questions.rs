@@ -373,11 +373,12 @@ async fn the_configuration_limits_a_tool_that_does_not_say_r10_c10() {
         Ok(1.into())
     });
     let mut chat = Chat::new(ScriptedModel::new().call("forever", json!({})).text("done"))
-        .with_tools(set([forever]));
+        .with_tools(set([forever]))
+        .with_config(Config::new().max_run_time(Some(std::time::Duration::from_secs(90))));
     chat.ask("go").await.unwrap();
     assert_eq!(
         results(&chat)[0].text,
-        "The tool did not finish within 3600s. It was stopped."
+        "The tool did not finish within 90s. It was stopped."
     );
     let _: Arc<dyn Tool> = echo("unused");
 }

@@ -23,7 +23,7 @@ const _: () = {
             ..::tool_core::__private::Attributes::NONE
         },
     });
-    use ::tool_core::__private::{AnyFailure as _, AnyOutcome as _, AnyReturned as _};
+    use ::tool_core::__private::{AnyOutcome as _, AnyReturned as _};
     #[automatically_derived]
     impl ::tool_core::__private::Tool for Export {
         fn definition(&self) -> &::tool_core::__private::ToolDefinition {
@@ -38,9 +38,7 @@ const _: () = {
                 };
                 match ::tool_core::__private::Outcome(<Export>::execute(self, value_0).await).split() {
                     ::tool_core::__private::Ok(value) => ::tool_core::__private::ToolReturn::output(::tool_core::__private::Returned(value).classify()),
-                    ::tool_core::__private::Err(error) => ::tool_core::__private::Err(::tool_core::__private::ToolFailure::into_tool_error(
-                        ::tool_core::__private::Failure(error).classify(),
-                    )),
+                    ::tool_core::__private::Err(error) => ::tool_core::__private::Err(::tool_core::__private::ToolFailure::into_tool_error(error)),
                 }
             })
         }
@@ -59,9 +57,7 @@ const _: () = {
                 };
                 match ::tool_core::__private::Outcome(<Export>::resume(self, &task, &value_0).await).split() {
                     ::tool_core::__private::Ok(value) => ::tool_core::__private::ToolReturn::output(::tool_core::__private::Returned(value).classify()),
-                    ::tool_core::__private::Err(error) => ::tool_core::__private::Err(::tool_core::__private::ToolFailure::into_tool_error(
-                        ::tool_core::__private::Failure(error).classify(),
-                    )),
+                    ::tool_core::__private::Err(error) => ::tool_core::__private::Err(::tool_core::__private::ToolFailure::into_tool_error(error)),
                 }
             })
         }

@@ -14,7 +14,7 @@ const _: () = {
             ..::tool_core::__private::Attributes::NONE
         },
     });
-    use ::tool_core::__private::{AnyFailure as _, AnyOutcome as _, AnyReturned as _};
+    use ::tool_core::__private::{AnyOutcome as _, AnyReturned as _};
     #[automatically_derived]
     impl ::tool_core::__private::Tool for Nothing {
         fn definition(&self) -> &::tool_core::__private::ToolDefinition {
@@ -25,9 +25,7 @@ const _: () = {
                 ::tool_core::__private::Reader::new(__TOOL_DEFINITION.get(), call)?.finish()?;
                 match ::tool_core::__private::Outcome(nothing()).split() {
                     ::tool_core::__private::Ok(value) => ::tool_core::__private::ToolReturn::output(::tool_core::__private::Returned(value).classify()),
-                    ::tool_core::__private::Err(error) => ::tool_core::__private::Err(::tool_core::__private::ToolFailure::into_tool_error(
-                        ::tool_core::__private::Failure(error).classify(),
-                    )),
+                    ::tool_core::__private::Err(error) => ::tool_core::__private::Err(::tool_core::__private::ToolFailure::into_tool_error(error)),
                 }
             })
         }

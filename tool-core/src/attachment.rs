@@ -5,12 +5,14 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 
 /// An image or a file that a tool returns or a user sends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// It is stored as part of a message. By itself it cannot be serialized, so that a tool never sends
+/// one to the model as JSON by mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
     /// The MIME type, such as `image/png`.
     pub media_type: String,
     /// A file name, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Where the bytes are.
     pub source: AttachmentSource,
@@ -65,5 +67,45 @@ impl Attachment {
             AttachmentSource::Url(url) => url.clone(),
             AttachmentSource::Base64(data) => format!("data:{};base64,{data}", self.media_type),
         }
+    }
+}
+
+/// How a message stores its attachments.
+pub(crate) mod stored {
+    use std::borrow::Cow;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Attachment, AttachmentSource};
+
+    #[derive(Serialize, Deserialize)]
+    struct Stored<'a> {
+        media_type: Cow<'a, str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<Cow<'a, str>>,
+        source: Cow<'a, AttachmentSource>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        attachments: &[Attachment],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(attachments.iter().map(|attachment| Stored {
+            media_type: attachment.media_type.as_str().into(),
+            name: attachment.name.as_deref().map(Into::into),
+            source: Cow::Borrowed(&attachment.source),
+        }))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Attachment>, D::Error> {
+        let stored = Vec::<Stored<'static>>::deserialize(deserializer)?;
+        let attachments = stored.into_iter().map(|stored| Attachment {
+            media_type: stored.media_type.into_owned(),
+            name: stored.name.map(Cow::into_owned),
+            source: stored.source.into_owned(),
+        });
+        Ok(attachments.collect())
     }
 }

@@ -46,7 +46,11 @@ pub struct UserMessage {
     /// The words.
     pub text: String,
     /// Images and files that go with them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        with = "crate::attachment::stored",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub attachments: Vec<Attachment>,
 }
 
@@ -197,7 +201,11 @@ pub struct ToolResult {
     /// What the model reads. Never empty.
     pub text: String,
     /// Images and files for the model.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        with = "crate::attachment::stored",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub attachments: Vec<Attachment>,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{Chat, Config, ToolOptions};
-use crate::run::Hub;
+use crate::run::{Hub, restore};
 use crate::{
     Event, Limits, Message, Model, Progress, RequestOptions, ToolCall, ToolResult, ToolSet,
     Transcript,
@@ -25,6 +25,8 @@ impl Chat {
             round: Default::default(),
             hub: Arc::new(Hub::default()),
             cancellation: Default::default(),
+            outbox: Default::default(),
+            resumed: false,
             id: random_id(),
             usage: Default::default(),
             fault: None,
@@ -108,16 +110,17 @@ impl Chat {
         self.config.limits = limits;
     }
 
-    /// Begins with these messages. The last one should not be an answer with calls.
+    /// Begins with these messages. Each call is given exactly one result: one that has none further
+    /// on is recorded as not started, a result without a call is dropped. If the last answer has calls
+    /// without results, these run when the chat goes on.
     #[must_use]
     pub fn with_messages(self, messages: impl IntoIterator<Item = Message>) -> Self {
-        let mut transcript: Transcript = messages.into_iter().collect();
-        if let Some(Message::Assistant(answer)) = transcript.messages().last()
-            && answer.tool_calls().next().is_some()
-        {
-            transcript.truncate(transcript.messages().len() - 1);
+        let (transcript, round) = restore(messages, &self.id);
+        Chat {
+            transcript,
+            round,
+            ..self
         }
-        Chat { transcript, ..self }
     }
 
     /// Calls `callback` before a tool runs.

@@ -34,7 +34,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             concurrency: Concurrency::Sequential,
-            max_run_time: Some(Duration::from_secs(3600)),
+            max_run_time: None,
             limits: Limits::new(),
             request_options: RequestOptions::new(),
             streaming: false,
@@ -44,8 +44,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults: calls run one after the other, each for an hour at most; nothing else is
-    /// limited, nothing is streamed.
+    /// The defaults: calls run one after the other, nothing is limited, nothing is streamed.
     pub fn new() -> Self {
         Config::default()
     }
@@ -59,7 +58,8 @@ impl Config {
         }
     }
 
-    /// How long a run of a tool may take that does not say so itself.
+    /// How long a run of a tool may take that does not say so itself. Deadlines need a Tokio runtime
+    /// with its timer.
     #[must_use]
     pub fn max_run_time(self, max_run_time: Option<Duration>) -> Self {
         Config {

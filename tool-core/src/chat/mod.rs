@@ -16,7 +16,7 @@ pub use turn::{Pause, Turn};
 
 use crate::model::Request;
 use crate::run::driver::{self, Driver, Pass};
-use crate::run::{CancelHandle, Cancellation, Event, Events, Hub, Next, Round, next};
+use crate::run::{CancelHandle, Cancellation, Event, Events, Hub, Next, Outbox, Round, next};
 use crate::{
     AssistantMessage, ChatError, ChatErrorKind, Limits, Message, Model, ToolChoice, ToolSet,
     Transcript, Usage, UserMessage,
@@ -56,6 +56,10 @@ pub struct Chat {
     round: Round,
     hub: Arc<Hub>,
     cancellation: Cancellation,
+    /// What ended in a run that was not there to see it.
+    outbox: Outbox,
+    /// Whether tasks were asked for since the caller last had a turn.
+    resumed: bool,
     id: String,
     usage: Usage,
     /// A mistake in the set-up, reported when the chat is first used.
@@ -108,14 +112,15 @@ impl Chat {
     /// # Errors
     ///
     /// The model's error, a tool's fatal one, or a mistake in the set-up. Called again, it goes on
-    /// where it stopped.
+    /// where it stopped: a call whose run was interrupted, because the future that ran it was
+    /// dropped, then does what its tool declares as `after_crash`; by default it runs again, with the
+    /// same [`idempotency_key`](ToolCall::idempotency_key).
     pub async fn complete(&mut self) -> Result<Turn, ChatError> {
-        let mut resume = true;
+        self.resumed = false;
         loop {
-            if let Some(turn) = self.advance(resume).await? {
+            if let Some(turn) = self.step().await? {
                 return Ok(turn);
             }
-            resume = false;
         }
     }
 
@@ -126,7 +131,20 @@ impl Chat {
     ///
     /// As [`complete`](Chat::complete).
     pub async fn step(&mut self) -> Result<Option<Turn>, ChatError> {
-        self.advance(true).await
+        match self.advance().await {
+            Ok(None) => Ok(None),
+            Ok(Some(turn)) => {
+                self.resumed = false;
+                if let Turn::Stopped(stop) = &turn {
+                    self.hub.say(|| Event::Stopped(*stop));
+                }
+                Ok(Some(turn))
+            }
+            Err(error) => {
+                self.hub.say(|| Event::Failed(error.to_string()));
+                Err(error)
+            }
+        }
     }
 
     /// Asks the model once and adds its answer. Its calls do not run yet. `None`: cancelled.
@@ -159,6 +177,7 @@ impl Chat {
         )
         .await
         else {
+            self.cancellation.take();
             return Ok(None);
         };
         let answer = answer?;
@@ -167,20 +186,25 @@ impl Chat {
         Ok(Some(answer))
     }
 
-    /// Runs the calls of the last answer that are ready.
+    /// Runs the calls of the last answer that are ready. `None`: that is done, whether or not some
+    /// still wait; else [`Turn::Cancelled`].
     ///
     /// # Errors
     ///
     /// A tool's fatal error. What finished before it keeps its results.
-    pub async fn run_tools(&mut self) -> Result<(), ChatError> {
-        self.pass(true).await.map(|_| ())
+    pub async fn run_tools(&mut self) -> Result<Option<Turn>, ChatError> {
+        match self.pass().await? {
+            Pass::Done => Ok(None),
+            Pass::Cancelled => Ok(Some(self.cancelled())),
+        }
     }
 
-    async fn advance(&mut self, resume: bool) -> Result<Option<Turn>, ChatError> {
+    async fn advance(&mut self) -> Result<Option<Turn>, ChatError> {
         self.check()?;
         if self.cancellation.take() {
             return Ok(Some(self.cancelled()));
         }
+        let resume = !self.resumed;
         match next(
             self.transcript.messages(),
             &self.round,
@@ -191,14 +215,11 @@ impl Chat {
                 Some(_) => Ok(None),
                 None => Ok(Some(self.cancelled())),
             },
-            Next::RunTools => match self.pass(resume).await? {
-                Pass::Cancelled => Ok(Some(self.cancelled())),
-                Pass::Done => Ok(None),
-            },
-            // A resolver may have decided since.
-            Next::Pause if resume => match self.pass(true).await? {
-                Pass::Cancelled => Ok(Some(self.cancelled())),
-                Pass::Done => Ok(self.pause()),
+            Next::RunTools => self.run_tools().await,
+            // A resolver may have decided since the last pause.
+            Next::Pause if resume => match self.run_tools().await? {
+                Some(turn) => Ok(Some(turn)),
+                None => Ok(self.pause()),
             },
             Next::Pause => Ok(self.pause()),
             Next::Stop(stop) => Ok(Some(Turn::Stopped(stop))),
@@ -211,10 +232,11 @@ impl Chat {
         }
     }
 
-    async fn pass(&mut self, resume: bool) -> Result<Pass, ChatError> {
-        let before = self.transcript.messages().len();
-        let pass = self.driver().run_tools(resume).await;
-        let ran = self.transcript.messages().len() > before;
+    async fn pass(&mut self) -> Result<Pass, ChatError> {
+        let resume = !std::mem::replace(&mut self.resumed, true);
+        let mut driver = self.driver();
+        let pass = driver.run_tools(resume).await;
+        let ran = driver.ran_any;
         if ran && self.tool_options.choice.is_forced() && !self.tool_options.keep_choice {
             self.tool_options.choice = ToolChoice::Auto;
         }
@@ -248,6 +270,8 @@ impl Chat {
             tools: &self.tools,
             hub: &self.hub,
             cancellation: &self.cancellation,
+            outbox: &self.outbox,
+            ran_any: false,
             chat: &self.id,
             calls: self.tool_options.calls,
             concurrency: self
@@ -264,6 +288,9 @@ impl Chat {
     fn check(&self) -> Result<(), ChatError> {
         let fault = match (&self.fault, &self.tool_options.choice) {
             (Some(fault), _) => fault.clone(),
+            _ if self.tool_options.calls.limit() == Some(0) => {
+                "no calls at all are allowed; use `ToolChoice::None` for that".into()
+            }
             (None, ToolChoice::Required) if self.tools.is_empty() => {
                 "a tool is required, but the chat has no tools".into()
             }

@@ -9,14 +9,15 @@ use tokio::task::JoinSet;
 
 use super::execute::{Order, Ran, caught};
 use super::limits::calls_made;
+use super::restore::identify;
 use super::trace::{self, ChatSpan};
 use super::{
-    CallState, Cancellation, Event, Hub, Limits, PendingCall, Question, Round, RunContext,
+    CallState, Cancellation, Event, Hub, Limits, Outbox, PendingCall, Question, Round, RunContext,
 };
 use crate::model::{Delta, Request};
 use crate::{
     AfterCrash, AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome,
-    Task, ToolCall, ToolError, ToolResult, ToolSet, Transcript,
+    Task, ToolCall, ToolResult, ToolSet, Transcript,
 };
 
 /// How a pass over the calls of an answer ended.
@@ -34,6 +35,9 @@ pub(crate) struct Driver<'a> {
     pub(crate) tools: &'a ToolSet,
     pub(crate) hub: &'a Arc<Hub>,
     pub(crate) cancellation: &'a Cancellation,
+    pub(crate) outbox: &'a Outbox,
+    /// Whether a tool ran in this pass.
+    pub(crate) ran_any: bool,
     /// What the keys of this chat's calls begin with.
     pub(crate) chat: &'a str,
     pub(crate) calls: Calls,
@@ -75,13 +79,7 @@ impl Driver<'_> {
     /// Adds an answer, and opens the round of its calls.
     pub(crate) fn answered(&mut self, mut answer: AssistantMessage) {
         let message = self.transcript.messages().len();
-        let mut position = 0;
-        for block in &mut answer.blocks {
-            if let crate::Block::ToolCall(call) = block {
-                call.set_key(format!("{}-{message}-{position}", self.chat));
-                position += 1;
-            }
-        }
+        identify(&mut answer, self.chat, message);
         *self.round = Round::of(&answer);
         let cut_off = answer.is_cut_off();
         self.add(Message::Assistant(answer));
@@ -97,6 +95,7 @@ impl Driver<'_> {
 
     /// Sees to all calls that are ready. `resume`: also to those that paused on a task.
     pub(crate) async fn run_tools(&mut self, resume: bool) -> Result<Pass, ChatError> {
+        self.collect()?;
         self.admit();
         let consulted = self
             .cancellation
@@ -124,6 +123,7 @@ impl Driver<'_> {
 
     /// Ends every call that is not over, and adds the results.
     pub(crate) fn abandon(&mut self, why: &str) {
+        let _fatal_but_over = self.collect();
         self.end(|call| unfinished(call, why));
         self.close();
     }
@@ -260,6 +260,7 @@ impl Driver<'_> {
     }
 
     fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {
+        self.ran_any = true;
         match ran {
             Ran::Done(result) => self.record(index, result),
             Ran::Paused(task) => self.round.calls[index].state = CallState::Paused(task),
@@ -277,10 +278,23 @@ impl Driver<'_> {
             Ran::Fatal(result, error) => {
                 let name = result.name.clone();
                 self.record(index, result);
-                return Err(fatal(&name, error));
+                return Err(ChatError::fatal_tool(&name, error));
             }
         }
         Ok(())
+    }
+
+    /// Takes what concurrent calls came to. The first fatal error counts.
+    fn collect(&mut self) -> Result<(), ChatError> {
+        let mut fatal = Ok(());
+        for (key, ran) in self.outbox.take() {
+            let open =
+                |pending: &PendingCall| !pending.is_done() && pending.call.idempotency_key() == key;
+            if let Some(index) = self.round.calls.iter().position(open) {
+                fatal = fatal.and(self.ran(index, ran));
+            }
+        }
+        fatal
     }
 
     async fn one_by_one(
@@ -310,27 +324,24 @@ impl Driver<'_> {
                 && let Some((index, task)) = ready.pop_front()
             {
                 if let Some(run) = self.start(index, task) {
-                    running.spawn(async move { (index, run.await) });
+                    let key = self.round.calls[index].call.idempotency_key().to_owned();
+                    let outbox = self.outbox.clone();
+                    running.spawn(async move { outbox.leave(key, run.await) });
                 }
             }
-            match self.cancellation.guard(running.join_next()).await {
+            let joined = self.cancellation.guard(running.join_next()).await;
+            if let Err(error) = self.collect() {
+                break Err(error);
+            }
+            match joined {
                 None => break Ok(Pass::Cancelled),
                 Some(None) => break Ok(Pass::Done),
-                Some(Some(Ok((index, ran)))) => {
-                    if let Err(error) = self.ran(index, ran) {
-                        break Err(error);
-                    }
-                }
-                Some(Some(Err(_))) => {}
+                Some(Some(_)) => {}
             }
         };
         // What finished meanwhile keeps its result; the others are stopped.
-        running.abort_all();
-        while let Some(joined) = running.join_next().await {
-            if let Ok((index, ran)) = joined {
-                let _also_fatal = self.ran(index, ran);
-            }
-        }
+        running.shutdown().await;
+        let _also_fatal = self.collect();
         result
     }
 }
@@ -414,8 +425,4 @@ fn unfinished(pending: &PendingCall, why: &str) -> ToolResult {
             format!("{why} before this call started."),
         ),
     }
-}
-
-fn fatal(tool: &str, error: ToolError) -> ChatError {
-    ChatError::fatal_tool(tool, error)
 }

@@ -7,12 +7,15 @@ use std::task::{Context, Poll};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::Stop;
 use crate::{Message, Progress, ToolCall, ToolResult};
 
 /// Something that happened in a chat.
 ///
 /// The order is that of the events themselves: the pieces of an answer, the answer, then for each
-/// call its start, its progress and its result. Calls that run at the same time interleave.
+/// call its start, its progress and its result. Calls that run at the same time interleave. Every run
+/// ends with one of [`Paused`](Event::Paused), [`Cancelled`](Event::Cancelled),
+/// [`Stopped`](Event::Stopped), [`Failed`](Event::Failed) and [`End`](Event::End).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -28,12 +31,16 @@ pub enum Event {
     Progress(Progress),
     /// A call has its result.
     ToolResult(Box<ToolResult>),
-    /// The chat waits: calls need a decision or an answer, or a task goes on.
+    /// The chat waits: calls need a decision or an answer, or a task goes on. The turn says which.
     Paused,
     /// Something went wrong that does not stop the chat.
     Warning(String),
     /// The run was cancelled.
     Cancelled,
+    /// A limit was reached.
+    Stopped(Stop),
+    /// The run ended with this error.
+    Failed(String),
     /// The model has answered; nothing is left to do.
     End,
 }

@@ -34,6 +34,14 @@ pub(crate) struct Order {
 /// Runs a call, or carries on the one that paused on a task, until it ends, asks the user something
 /// or has had its time.
 pub(crate) async fn execute(order: Order) -> Ran {
+    let call = order.call.clone();
+    match caught(Box::pin(run(order))).await {
+        Ok(ran) => ran,
+        Err(Panicked) => Ran::Done(panicked(&call)),
+    }
+}
+
+async fn run(order: Order) -> Ran {
     let Order {
         tool,
         call,
@@ -47,7 +55,7 @@ pub(crate) async fn execute(order: Order) -> Ran {
     let run = async {
         match blocking {
             true => off_thread(tool, call.clone(), task).await,
-            false => caught(Box::pin(async { start(&*tool, &call, task).await })).await,
+            false => Ok(start(&*tool, &call, task).await),
         }
     };
     let mut run = pin!(run);
@@ -65,11 +73,7 @@ pub(crate) async fn execute(order: Order) -> Ran {
     match ran {
         Ok(Ok(Ok(Ok(output)))) => finished(&call, output),
         Ok(Ok(Ok(Err(error)))) => failed(&call, error),
-        Ok(Ok(Err(Panicked))) => Ran::Done(ToolResult::new(
-            &call,
-            Outcome::Error,
-            "The tool failed unexpectedly.",
-        )),
+        Ok(Ok(Err(Panicked))) => Ran::Done(panicked(&call)),
         Ok(Err(question)) => Ran::Asked(question),
         Err(limit) => Ran::Done(ToolResult::new(
             &call,
@@ -114,6 +118,10 @@ fn failed(call: &ToolCall, error: ToolError) -> Ran {
         ToolErrorKind::Fatal => Ran::Fatal(result, error),
         _ => Ran::Done(result),
     }
+}
+
+fn panicked(call: &ToolCall) -> ToolResult {
+    ToolResult::new(call, Outcome::Error, "The tool failed unexpectedly.")
 }
 
 fn timed_out(limit: Duration, blocking: bool) -> String {

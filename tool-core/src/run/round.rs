@@ -43,7 +43,7 @@ pub(crate) enum CallState {
     /// Its question was answered, so that it can run again.
     Answered,
     /// It waits for work that goes on elsewhere.
-    Paused(Task),
+    Paused(#[serde(with = "crate::tool::stored_task")] Task),
     /// It is over.
     Done(ToolResult),
 }

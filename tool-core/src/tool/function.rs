@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::output::{ToolOutput, ToolReturn};
+use super::output::{ToolFailure, ToolOutput, ToolReturn};
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::{Schema, SchemaError, ToolCall, ToolError};
 
@@ -36,17 +36,25 @@ pub struct FunctionTool<A, F> {
 }
 
 impl<A, F> FunctionTool<A, F> {
-    /// A tool of this name and description, whose arguments `A` have this schema.
+    /// A tool of this name and description, whose arguments `A` have this schema. The closure returns a
+    /// `Result` of what a tool can return and of any error.
     ///
     /// # Errors
     ///
     /// The schema cannot be one of arguments.
-    pub fn new(
+    pub fn new<R, T, E>(
         name: impl Into<String>,
         description: impl Into<String>,
         schema: Value,
         function: F,
-    ) -> Result<Self, SchemaError> {
+    ) -> Result<Self, SchemaError>
+    where
+        A: DeserializeOwned + Send,
+        F: Fn(A) -> R + Send + Sync,
+        R: Future<Output = Result<T, E>> + Send,
+        T: ToolReturn + Send,
+        E: ToolFailure + Send,
+    {
         let definition = ToolDefinition::new(name.into(), description.into(), Schema::new(schema)?);
         Ok(FunctionTool {
             definition,
@@ -72,7 +80,7 @@ where
     F: Fn(A) -> R + Send + Sync,
     R: Future<Output = Result<T, E>> + Send,
     T: ToolReturn + Send,
-    E: Into<ToolError> + Send,
+    E: ToolFailure + Send,
 {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
@@ -85,7 +93,7 @@ where
                 ToolError::invalid_arguments(format!("Invalid tool arguments: {error}"))
             })?;
             let value: Result<T, E> = (self.function)(arguments).await;
-            let output: ToolOutput = value.map_err(Into::into)?.output()?;
+            let output: ToolOutput = value.map_err(ToolFailure::into_tool_error)?.output()?;
             Ok(output)
         })
     }

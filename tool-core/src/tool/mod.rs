@@ -20,13 +20,12 @@ pub use function::FunctionTool;
 pub use output::{ToolFailure, ToolOutput, ToolReturn};
 pub use param::{Injected, Parameter};
 pub use set::{DuplicateTool, ToolSet};
+pub(crate) use task::stored as stored_task;
 pub use task::{Task, TaskPoll};
 
 /// What generated code uses; see [`crate::__private`].
 pub(crate) mod generated {
-    pub use super::output::{
-        AnyFailure, AnyOutcome, AnyReturned, Failure, NeverPauses, Outcome, Pauses, Returned,
-    };
+    pub use super::output::{AnyOutcome, AnyReturned, NeverPauses, Outcome, Pauses, Returned};
     pub use super::param::{AnyParam, Param, Reader};
     pub use super::set::{NameProbe, NoName, is_among};
     pub use super::spec::{Attributes, LazyDefinition, ProviderOption, SchemaSource, Spec};

@@ -1,6 +1,8 @@
 //! What a tool gives back.
 
+use std::any::Any;
 use std::convert::Infallible;
+use std::error::Error as StdError;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
@@ -33,8 +35,8 @@ impl ToolOutput {
         }
     }
 
-    /// Any value, as JSON. A value that is one JSON string is text; an object with a member `error`
-    /// is a failure.
+    /// Any value, as JSON. A value that is one JSON string is text. An object whose member `error` is
+    /// `true`, a text or an object is a failure.
     ///
     /// # Errors
     ///
@@ -46,14 +48,10 @@ impl ToolOutput {
         })?;
         Ok(match json.as_bytes().first() {
             Some(b'"') => ToolOutput::text(serde_json::from_str::<String>(&json).unwrap_or(json)),
-            Some(b'{') if json.contains("\"error\"") => {
-                let failed = serde_json::from_str::<Value>(&json)
-                    .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
-                ToolOutput {
-                    error: failed,
-                    ..ToolOutput::text(json)
-                }
-            }
+            Some(b'{') if json.contains("\"error\"") => ToolOutput {
+                error: serde_json::from_str(&json).is_ok_and(|value| says_error(&value)),
+                ..ToolOutput::text(json)
+            },
             _ => ToolOutput::text(json),
         })
     }
@@ -105,6 +103,15 @@ impl ToolOutput {
     }
 }
 
+fn says_error(value: &Value) -> bool {
+    match value.get("error") {
+        Some(Value::Bool(failed)) => *failed,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Object(_)) => true,
+        _ => false,
+    }
+}
+
 /// A type that a tool can return: anything that `serde` can write as JSON.
 ///
 /// Beside these, a tool returns text, `()`, [`Attachment`]s, text with attachments, a
@@ -120,10 +127,34 @@ pub trait ToolReturn {
     fn output(self) -> Result<ToolOutput, ToolError>;
 }
 
+macro_rules! outputs {
+    ($($type:ty: $value:ident => $output:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl ToolReturn for $type {
+            fn output(self) -> Result<ToolOutput, ToolError> {
+                let $value = self;
+                Ok($output)
+            }
+        }
+    )*};
+}
+
+outputs! {
+    ToolOutput: output => output;
+    Task: task => ToolOutput::task(task);
+    Attachment: attachment => ToolOutput::text("").with_attachment(attachment);
+}
+
+/// A value, and images and files that go with it.
+pub struct Attached<T>(T, Vec<Attachment>);
+
 #[diagnostic::do_not_recommend]
-impl ToolReturn for ToolOutput {
+impl<T: ToolReturn> ToolReturn for Attached<T> {
     fn output(self) -> Result<ToolOutput, ToolError> {
-        Ok(self)
+        Ok(self
+            .1
+            .into_iter()
+            .fold(self.0.output()?, ToolOutput::with_attachment))
     }
 }
 
@@ -186,14 +217,26 @@ macro_rules! returned {
 }
 
 returned! {
+    // These three are told by `ToolReturn` too, which writes them as JSON and reads them back.
     String: text => ToolOutput::text(text);
     &str: text => ToolOutput::text(text);
     (): _nothing => ToolOutput::text("");
-    Task: task => ToolOutput::task(task);
-    Attachment: attachment => ToolOutput::text("").with_attachment(attachment);
+    Option<Attachment>: attachment => attachment.into_iter().fold(ToolOutput::text(""), ToolOutput::with_attachment);
     Vec<Attachment>: attachments => attachments.into_iter().fold(ToolOutput::text(""), ToolOutput::with_attachment);
-    (String, Attachment): pair => ToolOutput::text(pair.0).with_attachment(pair.1);
-    (String, Vec<Attachment>): pair => pair.1.into_iter().fold(ToolOutput::text(pair.0), ToolOutput::with_attachment);
+}
+
+impl<T> Returned<(T, Attachment)> {
+    /// The value with its attachment.
+    pub fn classify(self) -> Attached<T> {
+        Attached(self.0.0, vec![self.0.1])
+    }
+}
+
+impl<T> Returned<(T, Vec<Attachment>)> {
+    /// The value with its attachments.
+    pub fn classify(self) -> Attached<T> {
+        Attached(self.0.0, self.0.1)
+    }
 }
 
 /// All other values stay as they are, for [`ToolReturn`].
@@ -244,36 +287,11 @@ pub trait NeverPauses {
 
 impl<T> NeverPauses for Pauses<T> {}
 
-/// What a tool's function failed with, before it is known what it is.
-pub struct Failure<E>(pub E);
-
-/// An error that is one of ours already.
-pub struct Known(ToolError);
-
-impl Failure<ToolError> {
-    /// The error itself.
-    pub fn classify(self) -> Known {
-        Known(self.0)
-    }
-}
-
-/// Every other error stays as it is, for [`ToolFailure`].
-pub trait AnyFailure {
-    /// The error.
-    type Error;
-    /// The error itself.
-    fn classify(self) -> Self::Error;
-}
-
-impl<E> AnyFailure for Failure<E> {
-    type Error = E;
-
-    fn classify(self) -> E {
-        self.0
-    }
-}
-
 /// A type that a tool can fail with: every error, and whatever else can be displayed.
+///
+/// A [`ToolError`] stays what it is, also in a `Box<dyn Error + Send + Sync>`. Any other type that it is
+/// turned into, as by `?` in a function that returns `anyhow::Result`, is an ordinary failure: a
+/// [`fatal`](ToolError::fatal) one is returned as a `ToolError`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "implement `std::error::Error` for this type",
@@ -286,16 +304,24 @@ pub trait ToolFailure {
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Display> ToolFailure for E {
+impl<E: Display + 'static> ToolFailure for E {
     fn into_tool_error(self) -> ToolError {
-        // The alternate form of `anyhow` and `eyre` errors names their causes.
-        ToolError::new(format!("{self:#}"))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl ToolFailure for Known {
-    fn into_tool_error(self) -> ToolError {
-        self.0
+        let mut error: Box<dyn Any> = Box::new(self);
+        error = match error.downcast::<ToolError>() {
+            Ok(ours) => return *ours,
+            Err(other) => other,
+        };
+        error = match error.downcast::<Box<dyn StdError + Send + Sync>>() {
+            Ok(boxed) => match boxed.downcast::<ToolError>() {
+                Ok(ours) => return *ours,
+                Err(other) => return ToolError::new(format!("{other:#}")).with_source(other),
+            },
+            Err(other) => other,
+        };
+        match error.downcast::<E>() {
+            // The alternate form of `anyhow` and `eyre` errors names their causes.
+            Ok(error) => ToolError::new(format!("{error:#}")),
+            Err(_) => ToolError::new("The tool failed."),
+        }
     }
 }

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Work that goes on elsewhere after a tool returned. The call pauses until
 /// [`resume`](crate::Tool::resume) gives its result.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// It is stored as part of a chat. By itself it cannot be serialized, so that a tool never sends one to
+/// the model as JSON by mistake.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
     /// What the tool needs to find the work again.
     pub data: Value,
     /// What it is doing, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// How long to wait before asking again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval: Option<Duration>,
 }
 
@@ -54,4 +54,50 @@ pub enum TaskPoll<T> {
     Ready(T),
     /// The task goes on.
     Pending(Task),
+}
+
+/// How a chat stores the task of a call.
+pub(crate) mod stored {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use super::Task;
+
+    #[derive(Serialize, Deserialize)]
+    struct Stored {
+        data: Value,
+        message: Option<String>,
+        poll_interval: Option<Duration>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(task: &Task, serializer: S) -> Result<S::Ok, S::Error> {
+        let Task {
+            data,
+            message,
+            poll_interval,
+        } = task.clone();
+        Stored {
+            data,
+            message,
+            poll_interval,
+        }
+        .serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Task, D::Error> {
+        let Stored {
+            data,
+            message,
+            poll_interval,
+        } = Stored::deserialize(deserializer)?;
+        Ok(Task {
+            data,
+            message,
+            poll_interval,
+        })
+    }
 }

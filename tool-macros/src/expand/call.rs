@@ -18,7 +18,7 @@ pub(super) fn implementation(tool: &Tool) -> TokenStream {
     let predicate = predicate(tool);
     let resolver = resolver(tool);
     quote! {
-        use #p::{AnyFailure as _, AnyOutcome as _, AnyReturned as _};
+        use #p::{AnyOutcome as _, AnyReturned as _};
 
         #[automatically_derived]
         impl #p::Tool for #ty {
@@ -130,12 +130,11 @@ fn reply(tool: &Tool, method: &Method, value: &TokenStream) -> TokenStream {
     let (ok, error) = (local("value"), local("error"));
     let returned = spread(quote!(#p::Returned(#ok).classify()), &value_type);
     let output = spread(quote!(#p::ToolReturn::output), &value_type);
-    let failed = spread(quote!(#p::Failure(#error).classify()), &error_type);
     let failure = spread(quote!(#p::ToolFailure::into_tool_error), &error_type);
     quote! {
         match #p::Outcome(#value).split() {
             #p::Ok(#ok) => #output(#returned),
-            #p::Err(#error) => #p::Err(#failure(#failed)),
+            #p::Err(#error) => #p::Err(#failure(#error)),
         }
     }
 }
