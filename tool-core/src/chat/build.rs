@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{Chat, ToolOptions};
+use crate::files::FileStore;
 use crate::run::Hub;
 use crate::{
-    Event, Message, Model, Progress, RequestOptions, ToolCall, ToolResult, ToolSet, Transcript,
+    Event, Message, Model, Progress, RequestOptions, Spill, ToolCall, ToolResult, ToolSet,
+    Transcript,
 };
 
 impl Chat {
@@ -28,6 +30,7 @@ impl Chat {
             cancellation: Default::default(),
             id: random_id(),
             usage: Default::default(),
+            overflow: Default::default(),
             fault: None,
         }
     }
@@ -98,6 +101,29 @@ impl Chat {
             max_rounds: Some(rounds),
             ..self
         }
+    }
+
+    /// Keeps in these files what is too long to send: a result, or an error, of more characters than
+    /// [`with_spill_to_file`](Chat::with_spill_to_file) or the tool's own `spill_to_file` says. The
+    /// model gets its start and end, how long it is, and the path of the file, which is
+    /// `results/<message>-<call>-<tool>-<key>.txt`, the same each time this call runs and different for
+    /// every other call, also of other chats. Give it [`FileTools`](crate::files::FileTools) to read
+    /// on.
+    ///
+    /// If the file cannot be written, the model gets as much of the start and end as the limit allows,
+    /// and reads that the rest is lost. Without files every result is sent whole.
+    #[must_use]
+    pub fn with_file_store(mut self, store: impl FileStore + 'static) -> Self {
+        self.overflow.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Says which results are too long to send, where their tool does not: those of more than so many
+    /// characters, or [`Spill::Never`]. If this is not said, 20,000 characters.
+    #[must_use]
+    pub fn with_spill_to_file(mut self, limit: impl Into<Spill>) -> Self {
+        self.overflow.limit = limit.into();
+        self
     }
 
     /// Begins with these messages. The last one should not be an answer with calls.

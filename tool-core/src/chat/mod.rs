@@ -13,7 +13,7 @@ pub use turn::{Pause, Stop, Turn};
 use crate::model::Request;
 use crate::run::driver::{self, Driver, Pass};
 use crate::run::{
-    CallState, CancelHandle, Cancellation, Event, Events, Hub, Next, Policy, Round, next,
+    CallState, CancelHandle, Cancellation, Event, Events, Hub, Next, Overflow, Policy, Round, next,
 };
 use crate::{
     AssistantMessage, ChatError, ChatErrorKind, Decision, Message, Model, RequestOptions, Task,
@@ -58,6 +58,7 @@ pub struct Chat {
     cancellation: Cancellation,
     id: String,
     usage: Usage,
+    overflow: Overflow,
     /// A mistake in the set-up, reported when the chat is first used.
     fault: Option<String>,
 }
@@ -246,6 +247,7 @@ impl Chat {
             chat: &self.id,
             calls: self.tool_options.calls,
             concurrency: self.tool_options.concurrency.limit(),
+            overflow: &self.overflow,
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::execute::{Ran, execute};
-use super::{CallState, Cancellation, Hub, PendingCall, Round};
+use super::{CallState, Cancellation, Hub, Overflow, PendingCall, Round};
 use crate::model::{Delta, Request};
 use crate::{
     AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome, Task,
@@ -34,6 +34,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) calls: Calls,
     /// How many calls run at once.
     pub(crate) concurrency: usize,
+    /// Where results go that are too long.
+    pub(crate) overflow: &'a Overflow,
 }
 
 /// Asks the model. `None`: cancelled, and nothing was added.
@@ -61,7 +63,7 @@ impl Driver<'_> {
         let mut position = 0;
         for block in &mut answer.blocks {
             if let crate::Block::ToolCall(call) = block {
-                call.set_key(format!("{}-{message}-{position}", self.chat));
+                call.set_place(self.chat, message, position);
                 position += 1;
             }
         }
@@ -196,7 +198,8 @@ impl Driver<'_> {
         pending.state = CallState::Started;
         let call = pending.call.attached(self.hub.clone());
         self.hub.call(&call);
-        Some(execute(tool, call, task))
+        let spill = self.overflow.of(&*tool, self.tools);
+        Some(execute(tool, call, task, spill))
     }
 
     fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {

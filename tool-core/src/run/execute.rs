@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use super::spill::SpillOver;
 use crate::{Outcome, Task, Tool, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult};
 
 /// What became of a call that ran.
@@ -15,14 +16,31 @@ pub(crate) enum Ran {
     Fatal(ToolResult, ToolError),
 }
 
+/// Runs a call and keeps a result that is too long in a file.
+pub(crate) async fn execute(
+    tool: Arc<dyn Tool>,
+    call: ToolCall,
+    task: Option<Task>,
+    spill: Option<SpillOver>,
+) -> Ran {
+    let ran = run(tool, &call, task).await;
+    match (ran, spill) {
+        (Ran::Done(result), Some(spill)) => Ran::Done(spill.bound(&call, result).await),
+        (Ran::Fatal(result, error), Some(spill)) => {
+            Ran::Fatal(spill.bound(&call, result).await, error)
+        }
+        (ran, _) => ran,
+    }
+}
+
 /// Runs a call, or carries on the one that paused on `task`, within the time the tool may take.
-pub(crate) async fn execute(tool: Arc<dyn Tool>, call: ToolCall, task: Option<Task>) -> Ran {
+async fn run(tool: Arc<dyn Tool>, call: &ToolCall, task: Option<Task>) -> Ran {
     let limit = tool.definition().max_run_time();
     let blocking = tool.definition().is_blocking();
     let run = async {
         match blocking {
             true => off_thread(tool, call.clone(), task).await,
-            false => Catch(Box::pin(async { start(&*tool, &call, task).await })).await,
+            false => Catch(Box::pin(async { start(&*tool, call, task).await })).await,
         }
     };
     let ran = match limit {
@@ -30,15 +48,15 @@ pub(crate) async fn execute(tool: Arc<dyn Tool>, call: ToolCall, task: Option<Ta
         None => Ok(run.await),
     };
     match ran {
-        Ok(Ok(Ok(output))) => finished(&call, output),
-        Ok(Ok(Err(error))) => failed(&call, error),
+        Ok(Ok(Ok(output))) => finished(call, output),
+        Ok(Ok(Err(error))) => failed(call, error),
         Ok(Err(Panicked)) => Ran::Done(ToolResult::new(
-            &call,
+            call,
             Outcome::Error,
             "The tool failed unexpectedly.",
         )),
         Err(limit) => Ran::Done(ToolResult::new(
-            &call,
+            call,
             Outcome::TimedOut,
             timed_out(limit, blocking),
         )),

@@ -7,6 +7,7 @@ mod error;
 mod event;
 mod execute;
 mod round;
+mod spill;
 mod step;
 
 pub use cancel::CancelHandle;
@@ -15,4 +16,5 @@ pub use error::{ChatError, ChatErrorKind};
 pub(crate) use event::Hub;
 pub use event::{Event, Events};
 pub(crate) use round::{CallState, PendingCall, Round};
+pub(crate) use spill::Overflow;
 pub(crate) use step::{Next, Policy, next};
