@@ -132,6 +132,10 @@ fn matches(path: &FilePath, content: &Bytes, pattern: &Pattern, wanted: usize) -
     while found.len() < wanted
         && let Some(range) = pattern.find(&text, from)
     {
+        // After the last newline there is no line.
+        if range.start == text.len() && ends_line(&text) {
+            break;
+        }
         line += newlines(&text[counted..range.start]);
         counted = range.start;
         let shown = around(&text, range.start);
