@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .call("export_orders", json!({}))
         .call("list_files", json!({ "folder": "results" }))
         .call("search_files", json!({ "pattern": "order 4711:" }))
-        .text("Order 4711 was of 107 EUR.");
+        .text("Order 4711 was of 307 EUR.");
     let mut chat = Chat::new(model)
         .with_tools(tools![ExportOrders])
         .with_tools(FileTools::new(files.clone()).tools())

@@ -76,8 +76,9 @@ impl SpillOver {
         }
         let lines = result.text.lines().count();
         let whole = Bytes::from(std::mem::take(&mut result.text));
+        let bytes = whole.len();
         let length = format!(
-            "This result is too long to be shown whole: it has {characters} characters in {lines} lines."
+            "This result is too long to be shown whole: it has {characters} characters in {lines} lines, {bytes} bytes."
         );
         let (fate, shown) = match self.keep(call, whole.clone()).await {
             Ok(path) => (self.kept(&path), self.limit.min(SHOWN)),

@@ -99,7 +99,7 @@ async fn bytes(
     };
     let kept = kept.max(skipped);
     let (first, end) = (start + skipped as u64, start + kept as u64);
-    let more = match end < size {
+    let more = match end < size && !found.is_empty() {
         true => format!("Read on with byte_offset={end}."),
         false => "This is the end of the file.".into(),
     };
