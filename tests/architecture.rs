@@ -16,6 +16,7 @@ const FLOORS: [&[&str]; 4] = [
         "attachment",
         "call",
         "error",
+        "input",
         "message",
         "schema",
         "transcript",

@@ -8,8 +8,8 @@ use serde_json::json;
 use support::chat::{Log, assert_paired, echo, outcomes, results, set, tool};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    Calls, Chat, ChatErrorKind, Event, FinishReason, Message, ModelError, ModelErrorKind, Outcome,
-    Stop, ToolChoice, ToolError, ToolOptions, Turn, Usage,
+    Calls, Chat, ChatErrorKind, Event, FinishReason, Limits, Message, ModelError, ModelErrorKind,
+    Outcome, Stop, ToolChoice, ToolError, ToolOptions, Turn, Usage,
 };
 
 fn many(names: &[&'static str]) -> Vec<(&'static str, serde_json::Value)> {
@@ -219,11 +219,8 @@ async fn a_kept_choice_stays_until_the_limit_c2_b100_b101() {
     let mut chat = Chat::new(model.clone())
         .with_tools(set([echo("a")]))
         .with_tool_options(options)
-        .with_max_rounds(3);
-    assert_eq!(
-        chat.ask("go").await.unwrap(),
-        Turn::Stopped(Stop::MaxRounds)
-    );
+        .with_limits(Limits::new().rounds(3));
+    assert_eq!(chat.ask("go").await.unwrap(), Turn::Stopped(Stop::Rounds));
     assert!(
         model
             .requests()

@@ -395,3 +395,68 @@ async fn a_blocking_tool_does_not_block_the_chat_and_its_deadline_tells_the_trut
     chat.ask("go").await.unwrap();
     assert_eq!(results(&chat)[0].text, "released");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_calls_take_as_long_as_one_c5_b106() {
+    let slow = tool("slow", || async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok(1.into())
+    });
+    for (concurrency, expected) in [
+        (Concurrency::Unbounded, 50),
+        (Concurrency::AtMost(10), 500),
+        (Concurrency::Sequential, 5000),
+    ] {
+        let model = ScriptedModel::new()
+            .calls((0..100).map(|_| ("slow", json!({}))))
+            .text("done");
+        let mut chat = Chat::new(model)
+            .with_tools(set([slow.clone()]))
+            .with_tool_options(ToolOptions::new().concurrency(concurrency));
+        let began = tokio::time::Instant::now();
+        chat.ask("go").await.unwrap();
+        // The clock is paused: it shows how long the calls waited, not how busy the machine is.
+        let waited = began.elapsed().as_millis();
+        assert!(
+            (expected..expected + expected / 2).contains(&waited),
+            "{concurrency:?}: {waited} ms"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_slow_listener_never_blocks_a_tool_c6() {
+    let model = ScriptedModel::new().call("reports", json!({})).text("done");
+    let tool = Arc::new(Floods(ToolDefinition::new(
+        "reports",
+        "Reports.",
+        Schema::empty(),
+    )));
+    let mut chat = Chat::new(model).with_tools(set([tool as Arc<dyn Tool>]));
+    let mut events = chat.events();
+    let dropped = chat.events();
+    drop(dropped);
+    chat.ask("go").await.unwrap();
+    let mut progress = 0;
+    while let Some(event) = events.try_next() {
+        progress += usize::from(matches!(event, Event::Progress(_)));
+    }
+    assert_eq!(progress, 10_000);
+}
+
+struct Floods(ToolDefinition);
+
+impl Tool for Floods {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn invoke<'a>(&'a self, call: &'a ToolCall) -> ToolFuture<'a> {
+        Box::pin(async move {
+            for step in 0..10_000_u64 {
+                call.progress("still at it", step, f64::NAN);
+            }
+            Ok(ToolOutput::text("done"))
+        })
+    }
+}

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tool_core::{
-    Chat, FunctionTool, Message, ModelErrorKind, RequestOptions, Tool, ToolChoice, ToolError,
-    ToolOptions, ToolSet, Turn,
+    Chat, FunctionTool, Limits, Message, ModelErrorKind, RequestOptions, Tool, ToolChoice,
+    ToolError, ToolOptions, ToolSet, Turn,
 };
 use tool_providers::{Compatible, Provider};
 
@@ -60,7 +60,7 @@ fn chat(provider: &Provider) -> Chat {
     let options = RequestOptions::new().temperature(0.0).max_tokens(64);
     Chat::new(provider.first_model())
         .with_request_options(options)
-        .with_max_rounds(2)
+        .with_limits(Limits::new().rounds(2))
 }
 
 #[tokio::test]

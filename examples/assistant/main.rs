@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
-use tool_core::{Chat, Event, Turn, tools};
+use tool_core::{Chat, Event, Limits, Turn, tools};
 
 use tools::{CalculateTool, ConvertUnit, CountWords, DaysBetween, GetTime, ListFiles, ReadFile};
 
@@ -75,7 +75,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     ];
     let mut chat = Chat::new(model)
         .with_tools(tools)
-        .with_max_rounds(8)
+        .with_limits(Limits::new().rounds(8))
         .on_event(show);
 
     let question = std::env::args().skip(1).collect::<Vec<_>>().join(" ");

@@ -3,9 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::ToolError;
+use crate::input::{Answer, Fields, InputRequest, read_answer};
 
 /// The arguments of a call, as the JSON text that the model wrote.
 ///
@@ -105,7 +109,7 @@ pub struct ToolCall {
     #[serde(default)]
     key: String,
     #[serde(skip)]
-    sink: Option<Arc<dyn ProgressSink>>,
+    context: Option<Arc<dyn CallContext>>,
 }
 
 impl ToolCall {
@@ -121,7 +125,7 @@ impl ToolCall {
             arguments: arguments.into(),
             provider_state: None,
             key: String::new(),
-            sink: None,
+            context: None,
         }
     }
 
@@ -140,7 +144,7 @@ impl ToolCall {
 
     /// Whether the call runs outside a chat, so that progress goes nowhere.
     pub fn is_detached(&self) -> bool {
-        self.sink.is_none()
+        self.context.is_none()
     }
 
     /// Reports what the tool is doing while it runs: `value` of `total` units are done.
@@ -156,15 +160,94 @@ impl ToolCall {
         self.report(message.into(), None, None);
     }
 
+    /// Asks the user something and returns the answer.
+    ///
+    /// The call pauses until [`Chat::answer`](crate::Chat::answer) or
+    /// [`Chat::decline`](crate::Chat::decline) settles the question. Then it runs again from the
+    /// start and this `ask` returns: what comes before it happens again, so act after asking.
+    /// Several questions, one after the other, keep their answers.
+    ///
+    /// `fields` are JSON Schema properties, `{"size": {"type": "string", "required": true}}`.
+    ///
+    /// # Errors
+    ///
+    /// [`InputRequired`](crate::ToolErrorKind::InputRequired) outside a chat; or the fields are no
+    /// schema.
+    pub async fn ask(
+        &self,
+        question: impl Into<String>,
+        fields: impl Into<Fields>,
+    ) -> Result<Answer, ToolError> {
+        self.put(question.into(), fields.into(), None).await
+    }
+
+    /// Asks the user something, with a field for each field of `T`.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](ToolCall::ask); or the answer cannot be read as `T`.
+    pub async fn ask_for<T>(&self, question: impl Into<String>) -> Result<Answer<T>, ToolError>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        let schema = schemars::schema_for!(T).to_value();
+        let answer = self
+            .put(question.into(), Fields::of_schema(schema), None)
+            .await?;
+        read_answer(answer).map_err(|error| {
+            ToolError::new(format!("the answer cannot be read: {error}")).with_source(error)
+        })
+    }
+
+    /// Asks the user to visit a page. The answer has no fields.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](ToolCall::ask).
+    pub async fn ask_to_visit(
+        &self,
+        question: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<Answer, ToolError> {
+        let nothing = Value::Object(serde_json::Map::new());
+        self.put(question.into(), Fields::from(nothing), Some(url.into()))
+            .await
+    }
+
+    async fn put(
+        &self,
+        question: String,
+        fields: Fields,
+        url: Option<String>,
+    ) -> Result<Answer, ToolError> {
+        let request = fields.request(self, question, url).map_err(|error| {
+            ToolError::new(format!("the fields of the question are no form: {error}"))
+        })?;
+        let Some(context) = &self.context else {
+            return Err(ToolError::input_required(&request.question));
+        };
+        match context.ask(request) {
+            Some(answer) => Ok(answer),
+            None => std::future::pending().await,
+        }
+    }
+
     fn report(&self, message: String, value: Option<f64>, total: Option<f64>) {
-        if let Some(sink) = &self.sink {
-            sink.progress(Progress {
+        if let Some(context) = &self.context {
+            context.progress(Progress {
                 call_id: self.id.clone(),
                 tool: self.name.clone(),
                 message,
                 value,
                 total,
             });
+        }
+    }
+
+    pub(crate) fn with_arguments(&self, arguments: Arguments) -> Self {
+        ToolCall {
+            arguments,
+            ..self.clone()
         }
     }
 
@@ -187,9 +270,9 @@ impl ToolCall {
         }
     }
 
-    pub(crate) fn attached(&self, sink: Arc<dyn ProgressSink>) -> Self {
+    pub(crate) fn attached(&self, context: Arc<dyn CallContext>) -> Self {
         ToolCall {
-            sink: Some(sink),
+            context: Some(context),
             ..self.clone()
         }
     }
@@ -238,9 +321,14 @@ pub struct Progress {
     pub total: Option<f64>,
 }
 
-/// Where a running call reports to.
-pub(crate) trait ProgressSink: Send + Sync {
+/// The chat in which a call runs.
+pub(crate) trait CallContext: Send + Sync {
+    /// Takes a report.
     fn progress(&self, progress: Progress);
+
+    /// The answer to the next question of this run, if the user has given it. If not, the question
+    /// is put, and the run will be dropped.
+    fn ask(&self, request: InputRequest) -> Option<Answer>;
 }
 
 /// A number that [`ToolCall::progress`] accepts: any primitive integer or float.

@@ -24,6 +24,8 @@ pub enum ToolErrorKind {
     Failed,
     /// The arguments did not fit the tool's schema; the tool did not run.
     InvalidArguments,
+    /// The tool asked the user something, and there is no chat that could.
+    InputRequired,
     /// The loop must stop.
     Fatal,
 }
@@ -51,6 +53,16 @@ impl ToolError {
         ToolError {
             kind: ToolErrorKind::InvalidArguments,
             text,
+            source: None,
+        }
+    }
+
+    pub(crate) fn input_required(question: &str) -> Self {
+        ToolError {
+            kind: ToolErrorKind::InputRequired,
+            text: format!(
+                "the tool needs an answer of the user, and there is no chat to ask in: {question}"
+            ),
             source: None,
         }
     }

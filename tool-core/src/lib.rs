@@ -19,6 +19,7 @@ mod call;
 mod chat;
 mod error;
 pub mod files;
+mod input;
 mod message;
 pub mod model;
 mod run;
@@ -35,14 +36,15 @@ pub use tool_macros::tool;
 
 pub use attachment::{Attachment, AttachmentSource};
 pub use call::{Amount, Arguments, Progress, ToolCall};
-pub use chat::{Chat, Concurrency, Pause, Stop, ToolOptions, Turn};
+pub use chat::{Chat, Concurrency, Config, Pause, PendingApproval, ToolOptions, Turn};
 pub use error::{ToolError, ToolErrorKind};
+pub use input::{Answer, Fields, InputRequest};
 pub use message::{
     AssistantMessage, Block, FinishReason, Message, Outcome, RawItems, Role, ToolResult,
     UserMessage,
 };
 pub use model::{Calls, Model, ModelError, ModelErrorKind, RequestOptions, ToolChoice};
-pub use run::{CancelHandle, ChatError, ChatErrorKind, Event, Events};
+pub use run::{CancelHandle, ChatError, ChatErrorKind, Event, Events, Limits, Stop};
 pub use schema::{Schema, SchemaError, normalize};
 pub use tool::{
     AfterCrash, Decision, DuplicateTool, FunctionTool, Injected, Named, Parameter, Spill, Task,

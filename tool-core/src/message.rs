@@ -235,4 +235,6 @@ pub enum Outcome {
     TimedOut,
     /// The run ended before the call began.
     NotStarted,
+    /// The call ran and was interrupted; whether it took effect is not known.
+    Unknown,
 }

@@ -5,11 +5,11 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{Chat, ToolOptions};
+use super::{Chat, Config, ToolOptions};
 use crate::files::FileStore;
 use crate::run::Hub;
 use crate::{
-    Event, Message, Model, Progress, RequestOptions, Spill, ToolCall, ToolResult, ToolSet,
+    Event, Limits, Message, Model, Progress, RequestOptions, Spill, ToolCall, ToolResult, ToolSet,
     Transcript,
 };
 
@@ -21,16 +21,14 @@ impl Chat {
             tools: ToolSet::new(),
             tool_options: ToolOptions::new(),
             instructions: None,
-            request_options: RequestOptions::new(),
-            streaming: false,
-            max_rounds: None,
+            config: Config::new(),
             transcript: Transcript::new(),
             round: Default::default(),
             hub: Arc::new(Hub::default()),
             cancellation: Default::default(),
             id: random_id(),
             usage: Default::default(),
-            overflow: Default::default(),
+            files: None,
             fault: None,
         }
     }
@@ -79,28 +77,37 @@ impl Chat {
         }
     }
 
+    /// Takes over what holds for all chats. What was set before is replaced; what is set after
+    /// overrides it.
+    #[must_use]
+    pub fn with_config(self, config: Config) -> Self {
+        Chat { config, ..self }
+    }
+
     /// Sets temperature, the length of answers, and what only one provider knows.
     #[must_use]
-    pub fn with_request_options(self, request_options: RequestOptions) -> Self {
-        Chat {
-            request_options,
-            ..self
-        }
+    pub fn with_request_options(mut self, request_options: RequestOptions) -> Self {
+        self.config.request_options = request_options;
+        self
     }
 
     /// Asks for answers in pieces. The messages are the same either way.
     #[must_use]
-    pub fn with_streaming(self, streaming: bool) -> Self {
-        Chat { streaming, ..self }
+    pub fn with_streaming(mut self, streaming: bool) -> Self {
+        self.config.streaming = streaming;
+        self
     }
 
-    /// Stops after so many answers to one question, if the model still wants tools.
+    /// Says when a run of the loop stops by itself.
     #[must_use]
-    pub fn with_max_rounds(self, rounds: usize) -> Self {
-        Chat {
-            max_rounds: Some(rounds),
-            ..self
-        }
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// Changes when a run of the loop stops by itself.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.config.limits = limits;
     }
 
     /// Keeps in these files what is too long to send: a result, or an error, of more characters than
@@ -114,15 +121,15 @@ impl Chat {
     /// and reads that the rest is lost. Without files every result is sent whole.
     #[must_use]
     pub fn with_file_store(mut self, store: impl FileStore + 'static) -> Self {
-        self.overflow.store = Some(Arc::new(store));
+        self.files = Some(Arc::new(store));
         self
     }
 
     /// Says which results are too long to send, where their tool does not: those of more than so many
-    /// characters, or [`Spill::Never`]. If this is not said, 20,000 characters.
+    /// characters, or [`Spill::Never`].
     #[must_use]
     pub fn with_spill_to_file(mut self, limit: impl Into<Spill>) -> Self {
-        self.overflow.limit = limit.into();
+        self.config.spill_to_file = limit.into();
         self
     }
 

@@ -1,23 +1,26 @@
 //! A conversation with a model that can call tools.
 
 mod build;
+mod config;
+mod decide;
 mod options;
 mod turn;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub use config::Config;
+pub use decide::PendingApproval;
 pub use options::{Concurrency, ToolOptions};
-pub use turn::{Pause, Stop, Turn};
+pub use turn::{Pause, Turn};
 
+use crate::files::FileStore;
 use crate::model::Request;
 use crate::run::driver::{self, Driver, Pass};
-use crate::run::{
-    CallState, CancelHandle, Cancellation, Event, Events, Hub, Next, Overflow, Policy, Round, next,
-};
+use crate::run::{CancelHandle, Cancellation, Event, Events, Hub, Next, Round, next};
 use crate::{
-    AssistantMessage, ChatError, ChatErrorKind, Decision, Message, Model, RequestOptions, Task,
-    ToolCall, ToolChoice, ToolSet, Transcript, Usage, UserMessage,
+    AssistantMessage, ChatError, ChatErrorKind, Limits, Message, Model, ToolChoice, ToolSet,
+    Transcript, Usage, UserMessage,
 };
 
 /// A conversation with a model that can call tools.
@@ -49,16 +52,14 @@ pub struct Chat {
     tools: ToolSet,
     tool_options: ToolOptions,
     instructions: Option<String>,
-    request_options: RequestOptions,
-    streaming: bool,
-    max_rounds: Option<usize>,
+    config: Config,
     transcript: Transcript,
     round: Round,
     hub: Arc<Hub>,
     cancellation: Cancellation,
     id: String,
     usage: Usage,
-    overflow: Overflow,
+    files: Option<Arc<dyn FileStore>>,
     /// A mistake in the set-up, reported when the chat is first used.
     fault: Option<String>,
 }
@@ -85,16 +86,13 @@ impl Chat {
     ///
     /// [`PendingToolCalls`](ChatErrorKind::PendingToolCalls) while calls wait for a decision or a task.
     pub fn ask_later(&mut self, message: impl Into<UserMessage>) -> Result<(), ChatError> {
-        let waiting =
-            self.round.calls.iter().filter(|call| {
-                call.awaits_approval() || matches!(call.state, CallState::Paused(_))
-            });
+        let waiting = self.round.calls.iter().filter(|call| call.waits());
         let names: Vec<String> = waiting
             .map(|call| format!("`{}` ({})", call.call.name, call.call.id))
             .collect();
         if !names.is_empty() {
             let text = format!(
-                "calls of the last answer are pending: {}; approve or deny them and call `complete` before asking more",
+                "calls of the last answer are pending: {}; decide or answer them and call `complete` before asking more",
                 names.join(", ")
             );
             return Err(ChatError::new(ChatErrorKind::PendingToolCalls, text));
@@ -149,13 +147,19 @@ impl Chat {
             &self.transcript,
             &self.tools,
             &self.tool_options.choice,
-            &self.request_options,
+            &self.config.request_options,
         )
         .with_instructions(self.instructions.as_deref())
         .with_calls(self.tool_options.calls)
-        .with_stream(self.streaming);
-        let Some(answer) =
-            driver::generate(&*self.model, request, &self.hub, &self.cancellation).await
+        .with_stream(self.config.streaming);
+        let Some(answer) = driver::generate(
+            &*self.model,
+            request,
+            &self.hub,
+            &self.cancellation,
+            &self.id,
+        )
+        .await
         else {
             return Ok(None);
         };
@@ -179,10 +183,12 @@ impl Chat {
         if self.cancellation.take() {
             return Ok(Some(self.cancelled()));
         }
-        let policy = Policy {
-            max_rounds: self.max_rounds,
-        };
-        match next(self.transcript.messages(), &self.round, policy, resume) {
+        match next(
+            self.transcript.messages(),
+            &self.round,
+            &self.config.limits,
+            resume,
+        ) {
             Next::Generate => match self.generate().await? {
                 Some(_) => Ok(None),
                 None => Ok(Some(self.cancelled())),
@@ -197,8 +203,7 @@ impl Chat {
                 Pass::Done => Ok(self.pause()),
             },
             Next::Pause => Ok(self.pause()),
-            Next::TooManyRounds => Ok(Some(Turn::Stopped(Stop::MaxRounds))),
-            Next::CutOff => Ok(Some(Turn::Stopped(Stop::CutOff))),
+            Next::Stop(stop) => Ok(Some(Turn::Stopped(stop))),
             Next::Complete => {
                 self.hub.say(|| Event::End);
                 Ok(Some(Turn::Answer(
@@ -221,9 +226,10 @@ impl Chat {
     fn pause(&mut self) -> Option<Turn> {
         let pause = Pause {
             approvals: self.pending_approvals(),
+            inputs: self.pending_inputs(),
             tasks: self.pending_tasks(),
         };
-        if pause.approvals.is_empty() && pause.tasks.is_empty() {
+        if pause == Pause::default() {
             return None;
         }
         self.hub.say(|| Event::Paused);
@@ -246,8 +252,16 @@ impl Chat {
             cancellation: &self.cancellation,
             chat: &self.id,
             calls: self.tool_options.calls,
-            concurrency: self.tool_options.concurrency.limit(),
-            overflow: &self.overflow,
+            concurrency: self
+                .tool_options
+                .concurrency
+                .unwrap_or(self.config.concurrency)
+                .limit(),
+            max_run_time: self.config.max_run_time,
+            trace_contents: self.config.trace_contents,
+            limits: self.config.limits,
+            files: self.files.as_ref(),
+            spill_to_file: self.config.spill_to_file,
         }
     }
 
@@ -271,83 +285,12 @@ impl Chat {
 
     /// Whether the model has answered and nothing is left to do.
     pub fn is_complete(&self) -> bool {
-        let policy = Policy { max_rounds: None };
-        next(self.transcript.messages(), &self.round, policy, true) == Next::Complete
-    }
-
-    /// Whether calls wait for a decision.
-    pub fn awaiting_approval(&self) -> bool {
-        self.round.awaiting_approval().next().is_some()
-    }
-
-    /// The calls that wait for a decision, all of the turn.
-    pub fn pending_approvals(&self) -> Vec<ToolCall> {
-        self.round
-            .awaiting_approval()
-            .map(|pending| pending.call.clone())
-            .collect()
-    }
-
-    /// The calls that wait for work that goes on elsewhere.
-    pub fn pending_tasks(&self) -> Vec<(ToolCall, Task)> {
-        let paused = self
-            .round
-            .calls
-            .iter()
-            .filter_map(|pending| match &pending.state {
-                CallState::Paused(task) => Some((pending.call.clone(), task.clone())),
-                _ => None,
-            });
-        paused.collect()
-    }
-
-    /// Lets a waiting call run; [`complete`](Chat::complete) then runs it. `call` is the call or its id.
-    ///
-    /// # Errors
-    ///
-    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
-    pub fn approve(&mut self, call: impl AsRef<str>) -> Result<(), ChatError> {
-        self.decide(call.as_ref(), Decision::Approved)
-    }
-
-    /// Refuses a waiting call. It never runs, and the model reads that the user denied it.
-    ///
-    /// # Errors
-    ///
-    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
-    pub fn deny(&mut self, call: impl AsRef<str>) -> Result<(), ChatError> {
-        self.decide(call.as_ref(), Decision::Denied { reason: None })
-    }
-
-    /// Refuses a waiting call, with a reason that the model reads.
-    ///
-    /// # Errors
-    ///
-    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
-    pub fn deny_with_reason(
-        &mut self,
-        call: impl AsRef<str>,
-        reason: impl Into<String>,
-    ) -> Result<(), ChatError> {
-        self.decide(call.as_ref(), Decision::denied(reason))
-    }
-
-    fn decide(&mut self, id: &str, decision: Decision) -> Result<(), ChatError> {
-        let waiting = self
-            .round
-            .calls
-            .iter_mut()
-            .find(|call| call.call.id == id && call.awaits_approval());
-        match waiting {
-            Some(call) => {
-                call.decision = decision;
-                Ok(())
-            }
-            None => {
-                let text = format!("no call `{id}` awaits a decision");
-                Err(ChatError::new(ChatErrorKind::NoSuchCall, text))
-            }
-        }
+        next(
+            self.transcript.messages(),
+            &self.round,
+            &Limits::new(),
+            true,
+        ) == Next::Complete
     }
 
     /// The messages so far.

@@ -9,7 +9,7 @@ pub struct ToolOptions {
     pub(super) choice: ToolChoice,
     pub(super) keep_choice: bool,
     pub(super) calls: Calls,
-    pub(super) concurrency: Concurrency,
+    pub(super) concurrency: Option<Concurrency>,
 }
 
 /// How many calls of one answer run at the same time.
@@ -42,7 +42,7 @@ impl From<usize> for Concurrency {
 }
 
 impl ToolOptions {
-    /// The defaults: the model decides, any number of calls, one after the other.
+    /// The defaults: the model decides, any number of calls, run as the configuration says.
     pub fn new() -> Self {
         ToolOptions::default()
     }
@@ -77,7 +77,7 @@ impl ToolOptions {
     #[must_use]
     pub fn concurrency(self, concurrency: impl Into<Concurrency>) -> Self {
         ToolOptions {
-            concurrency: concurrency.into(),
+            concurrency: Some(concurrency.into()),
             ..self
         }
     }

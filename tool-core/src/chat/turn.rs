@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{AssistantMessage, Task, ToolCall};
+use super::PendingApproval;
+use crate::{AssistantMessage, InputRequest, Stop, Task, ToolCall};
 
 /// How a run of the loop ended. It displays as the text of the answer, or says why there is none.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,19 +25,11 @@ pub enum Turn {
 #[non_exhaustive]
 pub struct Pause {
     /// The calls that wait for a decision.
-    pub approvals: Vec<ToolCall>,
+    pub approvals: Vec<PendingApproval>,
+    /// The questions of tools that wait for an answer.
+    pub inputs: Vec<InputRequest>,
     /// The calls that wait for work that goes on elsewhere.
     pub tasks: Vec<(ToolCall, Task)>,
-}
-
-/// Which limit was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The model wanted tools in every round that it was given.
-    MaxRounds,
-    /// The model was cut off in the middle of its calls again and again.
-    CutOff,
 }
 
 impl Turn {
@@ -56,9 +49,17 @@ impl Turn {
     }
 
     /// The calls that wait for a decision.
-    pub fn pending_approvals(&self) -> &[ToolCall] {
+    pub fn pending_approvals(&self) -> &[PendingApproval] {
         match self {
             Turn::Paused(pause) => &pause.approvals,
+            _ => &[],
+        }
+    }
+
+    /// The questions of tools that wait for an answer.
+    pub fn pending_inputs(&self) -> &[InputRequest] {
+        match self {
+            Turn::Paused(pause) => &pause.inputs,
             _ => &[],
         }
     }
@@ -81,18 +82,29 @@ impl fmt::Display for Turn {
                     .approvals
                     .iter()
                     .map(|call| format!("`{}` waits for approval", call.name));
+                let inputs = pause
+                    .inputs
+                    .iter()
+                    .map(|request| format!("`{}` asks: {}", request.tool, request.question));
                 let tasks = pause
                     .tasks
                     .iter()
                     .map(|(call, _)| format!("`{}` is at work", call.name));
-                f.write_str(&approvals.chain(tasks).collect::<Vec<_>>().join(", "))
+                f.write_str(
+                    &approvals
+                        .chain(inputs)
+                        .chain(tasks)
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                )
             }
-            Turn::Stopped(Stop::MaxRounds) => {
-                f.write_str("stopped: the limit of rounds was reached")
-            }
-            Turn::Stopped(Stop::CutOff) => {
-                f.write_str("stopped: the answers were cut off again and again")
-            }
+            Turn::Stopped(stop) => f.write_str(match stop {
+                Stop::Rounds => "stopped: the limit of rounds was reached",
+                Stop::ToolCalls => "stopped: the limit of tool calls was reached",
+                Stop::Tokens => "stopped: the limit of tokens was reached",
+                Stop::ConsecutiveFailures => "stopped: a tool failed again and again",
+                Stop::CutOff => "stopped: the answers were cut off again and again",
+            }),
             Turn::Cancelled => f.write_str("cancelled"),
         }
     }

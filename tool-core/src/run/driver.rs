@@ -3,15 +3,22 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::execute::{Ran, execute};
-use super::{CallState, Cancellation, Hub, Overflow, PendingCall, Round};
+use super::execute::{Order, Ran, caught};
+use super::limits::calls_made;
+use super::spill::SpillOver;
+use super::trace::{self, ChatSpan};
+use super::{
+    CallState, Cancellation, Event, Hub, Limits, PendingCall, Question, Round, RunContext,
+};
+use crate::files::FileStore;
 use crate::model::{Delta, Request};
 use crate::{
-    AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome, Task,
-    ToolCall, ToolError, ToolResult, ToolSet, Transcript,
+    AfterCrash, AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome,
+    Spill, Task, ToolCall, ToolError, ToolResult, ToolSet, Transcript,
 };
 
 /// How a pass over the calls of an answer ended.
@@ -34,8 +41,16 @@ pub(crate) struct Driver<'a> {
     pub(crate) calls: Calls,
     /// How many calls run at once.
     pub(crate) concurrency: usize,
-    /// Where results go that are too long.
-    pub(crate) overflow: &'a Overflow,
+    /// How many calls may be made.
+    pub(crate) limits: Limits,
+    /// How long a call may run whose tool does not say.
+    pub(crate) max_run_time: Option<Duration>,
+    /// Where results are kept that are too long.
+    pub(crate) files: Option<&'a Arc<dyn FileStore>>,
+    /// Which results those are, where the tool does not say.
+    pub(crate) spill_to_file: Spill,
+    /// Whether spans carry arguments and results.
+    pub(crate) trace_contents: bool,
 }
 
 /// Asks the model. `None`: cancelled, and nothing was added.
@@ -44,6 +59,7 @@ pub(crate) async fn generate(
     request: Request<'_>,
     hub: &Hub,
     cancellation: &Cancellation,
+    chat: &str,
 ) -> Option<Result<AssistantMessage, ModelError>> {
     hub.before_message();
     let mut sink = |delta: &Delta<'_>| match delta {
@@ -53,7 +69,12 @@ pub(crate) async fn generate(
         }
         _ => {}
     };
-    cancellation.guard(model.generate(request, &mut sink)).await
+    let span = ChatSpan {
+        provider: model.provider(),
+        model: model.name(),
+        chat,
+    };
+    trace::chat(span, cancellation.guard(model.generate(request, &mut sink))).await
 }
 
 impl Driver<'_> {
@@ -85,7 +106,7 @@ impl Driver<'_> {
         self.admit();
         let consulted = self
             .cancellation
-            .guard(consult(self.round, self.tools))
+            .guard(consult(self.round, self.tools, self.hub))
             .await;
         let pass = match consulted {
             None => Ok(Pass::Cancelled),
@@ -144,12 +165,45 @@ impl Driver<'_> {
     fn admit(&mut self) {
         for index in 0..self.round.calls.len() {
             let pending = &self.round.calls[index];
+            if pending.state == CallState::Started {
+                self.recover(index);
+                continue;
+            }
             if pending.state != CallState::Proposed || pending.needs_approval.is_some() {
+                continue;
+            }
+            if let Some(limit) = self.limits.tool_calls
+                && calls_made(self.transcript.messages()) + index >= limit
+            {
+                let text = "The limit of tool calls was reached before this call started.";
+                let result = ToolResult::new(&pending.call, Outcome::NotStarted, text);
+                self.record(index, result);
                 continue;
             }
             match admission(index, &pending.call, self.tools, self.calls) {
                 Ok(needs_approval) => self.round.calls[index].needs_approval = Some(needs_approval),
                 Err(result) => self.record(index, result),
+            }
+        }
+    }
+
+    /// Does with a call whose run was interrupted what its tool declares for that.
+    fn recover(&mut self, index: usize) {
+        let pending = &mut self.round.calls[index];
+        let tool = self.tools.get(&pending.call.name);
+        pending.possibly_done = true;
+        match tool.map_or(AfterCrash::Rerun, |tool| tool.definition().after_crash()) {
+            AfterCrash::Rerun => pending.state = CallState::Answered,
+            AfterCrash::Review => {
+                pending.state = CallState::Proposed;
+                pending.needs_approval = Some(true);
+                pending.decision = Decision::Pending;
+            }
+            AfterCrash::Report => {
+                let text =
+                    "The run of this call was interrupted. Whether it took effect is not known.";
+                let result = ToolResult::new(&pending.call, Outcome::Unknown, text);
+                self.record(index, result);
             }
         }
     }
@@ -176,7 +230,7 @@ impl Driver<'_> {
         calls
             .filter_map(|(index, pending)| match &pending.state {
                 CallState::Proposed if !pending.awaits_approval() => Some((index, None)),
-                CallState::Started => Some((index, None)),
+                CallState::Started | CallState::Answered => Some((index, None)),
                 CallState::Paused(task) if resume => Some((index, Some(task.clone()))),
                 _ => None,
             })
@@ -195,17 +249,41 @@ impl Driver<'_> {
             self.record(index, result);
             return None;
         };
-        pending.state = CallState::Started;
-        let call = pending.call.attached(self.hub.clone());
+        // A task is kept while it is resumed: a run that is dropped can resume it again.
+        if task.is_none() {
+            pending.state = CallState::Started;
+        }
+        let call = pending.approved_call();
         self.hub.call(&call);
-        let spill = self.overflow.of(&*tool, self.tools);
-        Some(execute(tool, call, task, spill))
+        let spill = self
+            .files
+            .and_then(|files| SpillOver::of(files, self.spill_to_file, &*tool, self.tools));
+        let order = Order {
+            tool,
+            call,
+            context: Arc::new(RunContext::new(self.hub.clone(), &pending.questions)),
+            task,
+            max_run_time: self.max_run_time,
+            spill,
+        };
+        Some(trace::tool(order, self.trace_contents))
     }
 
     fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {
         match ran {
             Ran::Done(result) => self.record(index, result),
             Ran::Paused(task) => self.round.calls[index].state = CallState::Paused(task),
+            Ran::Asked(request) => {
+                let pending = &mut self.round.calls[index];
+                pending
+                    .questions
+                    .retain(|question| question.answer.is_some());
+                pending.questions.push(Question {
+                    request,
+                    answer: None,
+                });
+                pending.state = CallState::Asking;
+            }
             Ran::Fatal(result, error) => {
                 let name = result.name.clone();
                 self.record(index, result);
@@ -267,13 +345,24 @@ impl Driver<'_> {
     }
 }
 
-async fn consult(round: &mut Round, tools: &ToolSet) {
+/// Reads the decisions that the application keeps. One that cannot be read is still to come.
+async fn consult(round: &mut Round, tools: &ToolSet, hub: &Hub) {
     for pending in round.calls.iter_mut().filter(|call| call.awaits_approval()) {
         let Some(tool) = tools.get(&pending.call.name) else {
             continue;
         };
-        if let Some(decision) = tool.approval(&pending.call) {
-            pending.decision = decision.await;
+        let Ok(Some(decision)) = catch_unwind(AssertUnwindSafe(|| tool.approval(&pending.call)))
+        else {
+            continue;
+        };
+        match caught(decision).await {
+            Ok(decision) => pending.decision = decision,
+            Err(_) => hub.say(|| {
+                let name = &pending.call.name;
+                Event::Warning(format!(
+                    "the approval resolver of `{name}` panicked; the call still waits"
+                ))
+            }),
         }
     }
 }
@@ -320,7 +409,7 @@ fn unknown(call: &ToolCall, tools: &ToolSet) -> ToolResult {
 
 fn unfinished(pending: &PendingCall, why: &str) -> ToolResult {
     match pending.state {
-        CallState::Started => {
+        CallState::Started | CallState::Asking | CallState::Answered => {
             let text = format!("{why} while this call ran. It may have taken effect.");
             ToolResult::new(&pending.call, Outcome::Cancelled, text)
         }

@@ -27,8 +27,10 @@ pub enum ChatErrorKind {
     FatalTool,
     /// Calls of the last answer have no result yet, so that nothing new can be asked.
     PendingToolCalls,
-    /// There is no such call, or it awaits no decision.
+    /// There is no such call, or it does not await this.
     NoSuchCall,
+    /// Edited arguments or an answer do not fit what they are for.
+    InvalidInput,
     /// The tools or options of the chat contradict each other.
     Configuration,
 }

@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::call::ProgressSink;
 use crate::{Message, Progress, ToolCall, ToolResult};
 
 /// Something that happened in a chat.
@@ -29,8 +28,10 @@ pub enum Event {
     Progress(Progress),
     /// A call has its result.
     ToolResult(Box<ToolResult>),
-    /// The chat waits: calls need a decision, or a task goes on.
+    /// The chat waits: calls need a decision or an answer, or a task goes on.
     Paused,
+    /// Something went wrong that does not stop the chat.
+    Warning(String),
     /// The run was cancelled.
     Cancelled,
     /// The model has answered; nothing is left to do.
@@ -159,8 +160,8 @@ impl Hub {
     }
 }
 
-impl ProgressSink for Hub {
-    fn progress(&self, progress: Progress) {
+impl Hub {
+    pub(crate) fn progress(&self, progress: Progress) {
         self.callbacks()
             .after_tool_progress
             .iter()

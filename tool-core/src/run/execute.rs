@@ -1,62 +1,95 @@
 //! Running one call.
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use super::RunContext;
 use super::spill::SpillOver;
-use crate::{Outcome, Task, Tool, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult};
+use crate::{
+    InputRequest, Outcome, Task, Tool, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult,
+};
 
 /// What became of a call that ran.
 pub(crate) enum Ran {
     Done(ToolResult),
     Paused(Task),
+    Asked(InputRequest),
     Fatal(ToolResult, ToolError),
 }
 
-/// Runs a call and keeps a result that is too long in a file.
-pub(crate) async fn execute(
-    tool: Arc<dyn Tool>,
-    call: ToolCall,
-    task: Option<Task>,
-    spill: Option<SpillOver>,
-) -> Ran {
-    let ran = run(tool, &call, task).await;
-    match (ran, spill) {
-        (Ran::Done(result), Some(spill)) => Ran::Done(spill.bound(&call, result).await),
-        (Ran::Fatal(result, error), Some(spill)) => {
-            Ran::Fatal(spill.bound(&call, result).await, error)
-        }
-        (ran, _) => ran,
+/// How a call is run.
+pub(crate) struct Order {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) call: ToolCall,
+    pub(crate) context: Arc<RunContext>,
+    /// The task that it paused on.
+    pub(crate) task: Option<Task>,
+    /// How long it may take, where the tool does not say.
+    pub(crate) max_run_time: Option<Duration>,
+    /// What is done with a result that is too long.
+    pub(crate) spill: Option<SpillOver>,
+}
+
+/// Runs a call, and keeps a result that is too long.
+pub(crate) async fn execute(mut order: Order) -> Ran {
+    let Some(spill) = order.spill.take() else {
+        return run(order).await;
+    };
+    let call = order.call.clone();
+    match run(order).await {
+        Ran::Done(result) => Ran::Done(spill.bound(&call, result).await),
+        Ran::Fatal(result, error) => Ran::Fatal(spill.bound(&call, result).await, error),
+        ran => ran,
     }
 }
 
-/// Runs a call, or carries on the one that paused on `task`, within the time the tool may take.
-async fn run(tool: Arc<dyn Tool>, call: &ToolCall, task: Option<Task>) -> Ran {
-    let limit = tool.definition().max_run_time();
+/// Runs a call, or carries on the one that paused on a task, until it ends, asks the user something
+/// or has had its time.
+async fn run(order: Order) -> Ran {
+    let Order {
+        tool,
+        call,
+        context,
+        task,
+        max_run_time,
+        ..
+    } = order;
+    let limit = tool.definition().max_run_time().or(max_run_time);
     let blocking = tool.definition().is_blocking();
+    let call = call.attached(context.clone());
     let run = async {
         match blocking {
             true => off_thread(tool, call.clone(), task).await,
-            false => Catch(Box::pin(async { start(&*tool, call, task).await })).await,
+            false => caught(Box::pin(async { start(&*tool, &call, task).await })).await,
         }
     };
+    let mut run = pin!(run);
+    let run = poll_fn(|waker| match run.as_mut().poll(waker) {
+        Poll::Ready(reply) => Poll::Ready(Ok(reply)),
+        Poll::Pending => match context.open_question(waker.waker()) {
+            Some(question) => Poll::Ready(Err(question)),
+            None => Poll::Pending,
+        },
+    });
     let ran = match limit {
         Some(limit) => tokio::time::timeout(limit, run).await.map_err(|_| limit),
         None => Ok(run.await),
     };
     match ran {
-        Ok(Ok(Ok(output))) => finished(call, output),
-        Ok(Ok(Err(error))) => failed(call, error),
-        Ok(Err(Panicked)) => Ran::Done(ToolResult::new(
-            call,
+        Ok(Ok(Ok(Ok(output)))) => finished(&call, output),
+        Ok(Ok(Ok(Err(error)))) => failed(&call, error),
+        Ok(Ok(Err(Panicked))) => Ran::Done(ToolResult::new(
+            &call,
             Outcome::Error,
             "The tool failed unexpectedly.",
         )),
+        Ok(Err(question)) => Ran::Asked(question),
         Err(limit) => Ran::Done(ToolResult::new(
-            call,
+            &call,
             Outcome::TimedOut,
             timed_out(limit, blocking),
         )),
@@ -96,7 +129,7 @@ fn failed(call: &ToolCall, error: ToolError) -> Ran {
     let result = ToolResult::new(call, Outcome::Error, text);
     match error.kind() {
         ToolErrorKind::Fatal => Ran::Fatal(result, error),
-        ToolErrorKind::Failed | ToolErrorKind::InvalidArguments => Ran::Done(result),
+        _ => Ran::Done(result),
     }
 }
 
@@ -109,7 +142,8 @@ fn timed_out(limit: Duration, blocking: bool) -> String {
     format!("The tool did not finish within {limit:?}.{rest}")
 }
 
-struct Panicked;
+/// The future panicked; what it said is not kept.
+pub(crate) struct Panicked;
 
 type ToolReply = Result<ToolOutput, ToolError>;
 
@@ -137,16 +171,15 @@ async fn off_thread(
 }
 
 /// Turns a panic of a future into a value.
-struct Catch<'a>(crate::ToolFuture<'a>);
-
-impl Future for Catch<'_> {
-    type Output = Result<ToolReply, Panicked>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let poll = AssertUnwindSafe(|| self.0.as_mut().poll(context));
+pub(crate) async fn caught<T>(
+    mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>,
+) -> Result<T, Panicked> {
+    poll_fn(|context| {
+        let poll = AssertUnwindSafe(|| future.as_mut().poll(context));
         match catch_unwind(poll) {
             Ok(poll) => poll.map(Ok),
             Err(_) => Poll::Ready(Err(Panicked)),
         }
-    }
+    })
+    .await
 }

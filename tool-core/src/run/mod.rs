@@ -2,19 +2,23 @@
 //! IO without deciding.
 
 mod cancel;
+mod context;
 pub(crate) mod driver;
 mod error;
 mod event;
 mod execute;
+mod limits;
 mod round;
 mod spill;
 mod step;
+mod trace;
 
 pub use cancel::CancelHandle;
 pub(crate) use cancel::Cancellation;
+pub(crate) use context::{Question, RunContext};
 pub use error::{ChatError, ChatErrorKind};
 pub(crate) use event::Hub;
 pub use event::{Event, Events};
+pub use limits::{Limits, Stop};
 pub(crate) use round::{CallState, PendingCall, Round};
-pub(crate) use spill::Overflow;
-pub(crate) use step::{Next, Policy, next};
+pub(crate) use step::{Next, next};

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AssistantMessage, Decision, Task, ToolCall, ToolResult};
+use super::Question;
+use crate::{
+    Answer, Arguments, AssistantMessage, Decision, InputRequest, Task, ToolCall, ToolResult,
+};
 
 /// The calls of the last answer that still lack results, in call order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +22,12 @@ pub(crate) struct PendingCall {
     pub(crate) decision: Decision,
     /// Whether it was admitted: known, with valid arguments where those are checked beforehand.
     pub(crate) needs_approval: Option<bool>,
+    /// The arguments with which it was approved, where the reviewer changed them.
+    pub(crate) edited: Option<Arguments>,
+    /// Whether an earlier run of it may have taken effect.
+    pub(crate) possibly_done: bool,
+    /// What it asked the user, in order; the last one may lack its answer.
+    pub(crate) questions: Vec<Question>,
 }
 
 /// How far a call is.
@@ -29,6 +38,10 @@ pub(crate) enum CallState {
     Proposed,
     /// It began to run, and no result is recorded.
     Started,
+    /// It waits for an answer to its last question.
+    Asking,
+    /// Its question was answered, so that it can run again.
+    Answered,
     /// It waits for work that goes on elsewhere.
     Paused(Task),
     /// It is over.
@@ -42,6 +55,9 @@ impl Round {
             state: CallState::Proposed,
             decision: Decision::Pending,
             needs_approval: None,
+            edited: None,
+            possibly_done: false,
+            questions: Vec::new(),
         });
         Round {
             calls: calls.collect(),
@@ -89,6 +105,38 @@ impl Round {
 impl PendingCall {
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.state, CallState::Done(_))
+    }
+
+    /// The call as it was approved: with the arguments that the reviewer gave, if any.
+    pub(crate) fn approved_call(&self) -> ToolCall {
+        match &self.edited {
+            Some(arguments) => self.call.with_arguments(arguments.clone()),
+            None => self.call.clone(),
+        }
+    }
+
+    /// Whether nothing but a person or work elsewhere can bring it on.
+    pub(crate) fn waits(&self) -> bool {
+        self.awaits_approval() || matches!(self.state, CallState::Asking | CallState::Paused(_))
+    }
+
+    /// The question that it waits for.
+    pub(crate) fn open_question(&self) -> Option<&InputRequest> {
+        let question = self
+            .questions
+            .last()
+            .filter(|question| question.answer.is_none());
+        question
+            .filter(|_| self.state == CallState::Asking)
+            .map(|question| &question.request)
+    }
+
+    /// Answers the open question; the call then runs again.
+    pub(crate) fn settle(&mut self, answer: Answer) {
+        if let Some(question) = self.questions.last_mut() {
+            question.answer = Some(answer);
+            self.state = CallState::Answered;
+        }
     }
 
     pub(crate) fn awaits_approval(&self) -> bool {

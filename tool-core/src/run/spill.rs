@@ -1,6 +1,5 @@
 //! The one place where a result that is too long is cut, and kept whole in a file.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,52 +7,11 @@ use bytes::Bytes;
 use crate::files::{FileError, FileErrorKind, FilePath, FileStore, readers};
 use crate::{Spill, Tool, ToolCall, ToolResult, ToolSet};
 
-/// How many characters may be sent if nobody says.
-const LIMIT: usize = 20_000;
-
 /// How many characters of a kept result are shown, at most.
 const SHOWN: usize = 4_000;
 
 /// How many characters of a store's error are shown, at most.
 const SHOWN_OF_ERROR: usize = 300;
-
-/// What a chat does with results that are too long.
-pub(crate) struct Overflow {
-    pub(crate) store: Option<Arc<dyn FileStore>>,
-    pub(crate) limit: Spill,
-}
-
-impl Default for Overflow {
-    fn default() -> Self {
-        Overflow {
-            store: None,
-            limit: Spill::Characters(LIMIT),
-        }
-    }
-}
-
-impl fmt::Debug for Overflow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Overflow")
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Overflow {
-    /// What it does with those of one tool; `None`: they are sent whole.
-    pub(crate) fn of(&self, tool: &dyn Tool, tools: &ToolSet) -> Option<SpillOver> {
-        let store = self.store.clone()?;
-        match tool.definition().spill_to_file().unwrap_or(self.limit) {
-            Spill::Never => None,
-            Spill::Characters(limit) => Some(SpillOver {
-                store,
-                limit,
-                readers: readers(tools),
-            }),
-        }
-    }
-}
 
 /// What is done with the result of one call.
 pub(crate) struct SpillOver {
@@ -64,6 +22,23 @@ pub(crate) struct SpillOver {
 }
 
 impl SpillOver {
+    /// What a chat with these files does with the results of a tool; `None`: they are sent whole.
+    pub(crate) fn of(
+        files: &Arc<dyn FileStore>,
+        limit: Spill,
+        tool: &dyn Tool,
+        tools: &ToolSet,
+    ) -> Option<Self> {
+        match tool.definition().spill_to_file().unwrap_or(limit) {
+            Spill::Never => None,
+            Spill::Characters(limit) => Some(SpillOver {
+                store: files.clone(),
+                limit,
+                readers: readers(tools),
+            }),
+        }
+    }
+
     /// The result as it is if it is short enough; else cut, and kept.
     pub(crate) async fn bound(self, call: &ToolCall, mut result: ToolResult) -> ToolResult {
         // A character has at least one byte.

@@ -11,6 +11,9 @@ use crate::files::FilePath;
 /// How many files a page has.
 const PAGE: usize = 200;
 
+/// After how many bytes a page ends, with fewer files on it.
+const LONGEST: usize = 16_384;
+
 pub(super) struct ListFiles {
     pub(super) files: Files,
 }
@@ -37,16 +40,21 @@ impl ListFiles {
         if entries.is_empty() {
             return Ok("There are no files.".into());
         }
-        let page = entries.iter().skip(offset).take(PAGE);
-        let next = offset.saturating_add(page.len());
-        let mut text = format!("{} of {} files", page.len(), entries.len());
-        if next < entries.len() {
-            let _ = write!(text, "; for more, list with offset={next}");
+        let rest = entries.get(offset..).unwrap_or_default();
+        let mut lines = String::new();
+        let mut count = 0;
+        for entry in rest.iter().take(PAGE) {
+            let _ = writeln!(lines, "{} ({} bytes)", entry.path, entry.size);
+            count += 1;
+            if lines.len() > LONGEST {
+                break;
+            }
         }
-        text.push_str(":\n");
-        for entry in page {
-            let _ = writeln!(text, "{} ({} bytes)", entry.path, entry.size);
+        let mut text = format!("{count} of {} files", entries.len());
+        if count < rest.len() {
+            let _ = write!(text, "; for more, list with offset={}", offset + count);
         }
+        let _ = write!(text, ":\n{lines}");
         Ok(text)
     }
 }

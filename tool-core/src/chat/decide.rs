@@ -1,0 +1,202 @@
+//! What people decide and answer while a chat waits.
+
+use std::ops::Deref;
+
+use serde_json::Value;
+
+use super::Chat;
+use crate::input::check_answer;
+use crate::run::{CallState, PendingCall};
+use crate::{Answer, Arguments, ChatError, ChatErrorKind, Decision, InputRequest, Task, ToolCall};
+
+/// A call that waits for a decision. It reads as the [`ToolCall`] that it is.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PendingApproval {
+    /// The call.
+    pub call: ToolCall,
+    /// The server on which the provider will run it, where that is not this application.
+    pub server: Option<String>,
+    /// Whether an earlier run of it was interrupted and may have taken effect.
+    pub possibly_done: bool,
+}
+
+impl Deref for PendingApproval {
+    type Target = ToolCall;
+
+    fn deref(&self) -> &ToolCall {
+        &self.call
+    }
+}
+
+impl AsRef<str> for PendingApproval {
+    fn as_ref(&self) -> &str {
+        self.call.as_ref()
+    }
+}
+
+impl Chat {
+    /// Whether calls wait for a decision.
+    pub fn awaiting_approval(&self) -> bool {
+        self.round.awaiting_approval().next().is_some()
+    }
+
+    /// The calls that wait for a decision, all of the turn.
+    pub fn pending_approvals(&self) -> Vec<PendingApproval> {
+        let waiting = self
+            .round
+            .awaiting_approval()
+            .map(|pending| PendingApproval {
+                call: pending.call.clone(),
+                server: None,
+                possibly_done: pending.possibly_done,
+            });
+        waiting.collect()
+    }
+
+    /// The questions of tools that wait for an answer.
+    pub fn pending_inputs(&self) -> Vec<InputRequest> {
+        self.round
+            .calls
+            .iter()
+            .filter_map(PendingCall::open_question)
+            .cloned()
+            .collect()
+    }
+
+    /// The calls that wait for work that goes on elsewhere.
+    pub fn pending_tasks(&self) -> Vec<(ToolCall, Task)> {
+        let paused = self
+            .round
+            .calls
+            .iter()
+            .filter_map(|pending| match &pending.state {
+                CallState::Paused(task) => Some((pending.call.clone(), task.clone())),
+                _ => None,
+            });
+        paused.collect()
+    }
+
+    /// Lets a waiting call run; [`complete`](Chat::complete) then runs it. `call` is the call or its id.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
+    pub fn approve(&mut self, call: impl AsRef<str>) -> Result<(), ChatError> {
+        self.waiting(call.as_ref())?.decision = Decision::Approved;
+        Ok(())
+    }
+
+    /// Lets a waiting call run with other arguments. The model's own stay in the transcript.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision;
+    /// [`InvalidInput`](ChatErrorKind::InvalidInput) if the arguments do not fit the tool's schema:
+    /// the call then still waits.
+    pub fn approve_with(
+        &mut self,
+        call: impl AsRef<str>,
+        arguments: Value,
+    ) -> Result<(), ChatError> {
+        let tools = self.tools.clone();
+        let pending = self.waiting(call.as_ref())?;
+        let edited = pending.call.with_arguments(Arguments::from(arguments));
+        if let Some(tool) = tools.get(&edited.name) {
+            let checked = tool.definition().check(&edited);
+            checked
+                .map_err(|error| ChatError::new(ChatErrorKind::InvalidInput, error.to_string()))?;
+        }
+        pending.edited = Some(edited.arguments);
+        pending.decision = Decision::Approved;
+        Ok(())
+    }
+
+    /// Refuses a waiting call. It never runs, and the model reads that the user denied it.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
+    pub fn deny(&mut self, call: impl AsRef<str>) -> Result<(), ChatError> {
+        self.waiting(call.as_ref())?.decision = Decision::Denied { reason: None };
+        Ok(())
+    }
+
+    /// Refuses a waiting call, with a reason that the model reads.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
+    pub fn deny_with_reason(
+        &mut self,
+        call: impl AsRef<str>,
+        reason: impl Into<String>,
+    ) -> Result<(), ChatError> {
+        self.waiting(call.as_ref())?.decision = Decision::denied(reason);
+        Ok(())
+    }
+
+    /// Answers the question of a tool with an object of fields. What is left out is filled in from
+    /// the defaults. [`complete`](Chat::complete) then runs the call again. `request` is the request,
+    /// the call or its id.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits an answer;
+    /// [`InvalidInput`](ChatErrorKind::InvalidInput) if the answer does not fit the fields: the
+    /// question then still stands.
+    pub fn answer(
+        &mut self,
+        request: impl AsRef<str>,
+        answer: impl Into<Value>,
+    ) -> Result<(), ChatError> {
+        let pending = self.asking(request.as_ref())?;
+        if let Some(request) = pending.open_question() {
+            let answer = check_answer(request, answer.into()).map_err(|text| {
+                ChatError::new(
+                    ChatErrorKind::InvalidInput,
+                    format!("the answer does not fit: {text}"),
+                )
+            })?;
+            pending.settle(Answer::new(Some(answer)));
+        }
+        Ok(())
+    }
+
+    /// Declines to answer the question of a tool. [`complete`](Chat::complete) then runs the call
+    /// again, and the tool decides what to do without.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits an answer.
+    pub fn decline(&mut self, request: impl AsRef<str>) -> Result<(), ChatError> {
+        self.asking(request.as_ref())?.settle(Answer::new(None));
+        Ok(())
+    }
+
+    fn waiting(&mut self, id: &str) -> Result<&mut PendingCall, ChatError> {
+        self.find(id, "a decision", PendingCall::awaits_approval)
+    }
+
+    fn asking(&mut self, id: &str) -> Result<&mut PendingCall, ChatError> {
+        self.find(id, "an answer", |call| call.open_question().is_some())
+    }
+
+    fn find(
+        &mut self,
+        id: &str,
+        what: &str,
+        waits: fn(&PendingCall) -> bool,
+    ) -> Result<&mut PendingCall, ChatError> {
+        let calls = &mut self.round.calls;
+        let found = calls
+            .iter_mut()
+            .find(|call| call.call.id == id && waits(call));
+        found.ok_or_else(|| {
+            ChatError::new(
+                ChatErrorKind::NoSuchCall,
+                format!("no call `{id}` awaits {what}"),
+            )
+        })
+    }
+}
