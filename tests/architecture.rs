@@ -22,7 +22,7 @@ const FLOORS: [&[&str]; 4] = [
         "transcript",
         "usage",
     ],
-    &["tool", "model"],
+    &["tool", "model", "files"],
     &["run"],
     &["chat", "testing", "__private"],
 ];

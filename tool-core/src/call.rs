@@ -251,8 +251,23 @@ impl ToolCall {
         }
     }
 
-    pub(crate) fn set_key(&mut self, key: String) {
-        self.key = key;
+    pub(crate) fn set_place(&mut self, chat: &str, message: usize, position: usize) {
+        self.key = format!("{chat}-{message}-{position}");
+    }
+
+    /// The chat that the call belongs to; empty outside one.
+    pub(crate) fn chat(&self) -> &str {
+        self.place().0
+    }
+
+    /// The chat, the message in it and the position in that, which together are the key.
+    pub(crate) fn place(&self) -> (&str, &str, &str) {
+        let mut parts = self.key.rsplitn(3, '-');
+        let (position, message, chat) = (parts.next(), parts.next(), parts.next());
+        match (chat, message, position) {
+            (Some(chat), Some(message), Some(position)) => (chat, message, position),
+            _ => ("", "", ""),
+        }
     }
 
     pub(crate) fn attached(&self, context: Arc<dyn CallContext>) -> Self {

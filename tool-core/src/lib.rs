@@ -8,6 +8,7 @@
 //! | know what a model is told of it | [`ToolDefinition`], [`Schema`] |
 //! | talk | [`Chat`], [`Turn`], [`ToolOptions`] |
 //! | follow what happens | [`Event`], [`Progress`], [`Usage`] |
+//! | keep long results, give a model files | [`files`] |
 //! | write your own model | [`model`] |
 //! | test | `testing`, with the feature of that name |
 
@@ -17,6 +18,7 @@ mod attachment;
 mod call;
 mod chat;
 mod error;
+pub mod files;
 mod input;
 mod message;
 pub mod model;

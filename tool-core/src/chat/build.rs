@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{Chat, Config, ToolOptions};
+use crate::files::FileStore;
 use crate::run::{Hub, restore};
 use crate::{
-    Event, Limits, Message, Model, Progress, RequestOptions, ToolCall, ToolResult, ToolSet,
+    Event, Limits, Message, Model, Progress, RequestOptions, Spill, ToolCall, ToolResult, ToolSet,
     Transcript,
 };
 
@@ -29,6 +30,7 @@ impl Chat {
             resumed: false,
             id: random_id(),
             usage: Default::default(),
+            files: None,
             fault: None,
         }
     }
@@ -108,6 +110,29 @@ impl Chat {
     /// Changes when a run of the loop stops by itself.
     pub fn set_limits(&mut self, limits: Limits) {
         self.config.limits = limits;
+    }
+
+    /// Keeps in these files what is too long to send: a result, or an error, of more characters than
+    /// [`with_spill_to_file`](Chat::with_spill_to_file) or the tool's own `spill_to_file` says. The
+    /// model gets its start and end, how long it is, and the path of the file, which is
+    /// `results/<message>-<call>-<tool>-<key>.txt`, the same each time this call runs and different for
+    /// every other call, also of other chats. Give it [`FileTools`](crate::files::FileTools) to read
+    /// on.
+    ///
+    /// If the file cannot be written, the model gets as much of the start and end as the limit allows,
+    /// and reads that the rest is lost. Without files every result is sent whole.
+    #[must_use]
+    pub fn with_file_store(mut self, store: impl FileStore + 'static) -> Self {
+        self.files = Some(Arc::new(store));
+        self
+    }
+
+    /// Says which results are too long to send, where their tool does not: those of more than so many
+    /// characters, or [`Spill::Never`].
+    #[must_use]
+    pub fn with_spill_to_file(mut self, limit: impl Into<Spill>) -> Self {
+        self.config.spill_to_file = limit.into();
+        self
     }
 
     /// Begins with these messages. Each call is given exactly one result: one that has none further

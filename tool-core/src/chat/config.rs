@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Concurrency;
-use crate::{Limits, RequestOptions};
+use crate::{Limits, RequestOptions, Spill};
 
 /// What holds for all chats of an application, handed to each by
 /// [`Chat::with_config`](crate::Chat::with_config); each chat can override it.
@@ -28,6 +28,7 @@ pub struct Config {
     pub(super) request_options: RequestOptions,
     pub(super) streaming: bool,
     pub(super) trace_contents: bool,
+    pub(super) spill_to_file: Spill,
 }
 
 impl Default for Config {
@@ -39,12 +40,14 @@ impl Default for Config {
             request_options: RequestOptions::new(),
             streaming: false,
             trace_contents: false,
+            spill_to_file: Spill::Characters(20_000),
         }
     }
 }
 
 impl Config {
-    /// The defaults: calls run one after the other, nothing is limited, nothing is streamed.
+    /// The defaults: calls run one after the other; a chat with files keeps there the results of more
+    /// than 20,000 characters; nothing else is limited, nothing is streamed.
     pub fn new() -> Self {
         Config::default()
     }
@@ -87,6 +90,17 @@ impl Config {
     #[must_use]
     pub fn streaming(self, streaming: bool) -> Self {
         Config { streaming, ..self }
+    }
+
+    /// Which results a chat with files keeps there instead of sending them whole, where their tool
+    /// does not say: those of more than so many characters, or [`Spill::Never`]. See
+    /// [`Chat::with_file_store`](crate::Chat::with_file_store).
+    #[must_use]
+    pub fn spill_to_file(self, limit: impl Into<Spill>) -> Self {
+        Config {
+            spill_to_file: limit.into(),
+            ..self
+        }
     }
 
     /// Whether the spans of the feature `tracing` carry arguments and results. They may hold personal

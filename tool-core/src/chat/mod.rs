@@ -14,6 +14,7 @@ pub use decide::PendingApproval;
 pub use options::{Concurrency, ToolOptions};
 pub use turn::{Pause, Turn};
 
+use crate::files::FileStore;
 use crate::model::Request;
 use crate::run::driver::{self, Driver, Pass};
 use crate::run::{CancelHandle, Cancellation, Event, Events, Hub, Next, Outbox, Round, next};
@@ -62,6 +63,7 @@ pub struct Chat {
     resumed: bool,
     id: String,
     usage: Usage,
+    files: Option<Arc<dyn FileStore>>,
     /// A mistake in the set-up, reported when the chat is first used.
     fault: Option<String>,
 }
@@ -282,6 +284,8 @@ impl Chat {
             max_run_time: self.config.max_run_time,
             trace_contents: self.config.trace_contents,
             limits: self.config.limits,
+            files: self.files.as_ref(),
+            spill_to_file: self.config.spill_to_file,
         }
     }
 

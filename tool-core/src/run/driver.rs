@@ -10,14 +10,16 @@ use tokio::task::JoinSet;
 use super::execute::{Order, Ran, caught};
 use super::limits::calls_made;
 use super::restore::identify;
+use super::spill::SpillOver;
 use super::trace::{self, ChatSpan};
 use super::{
     CallState, Cancellation, Event, Hub, Limits, Outbox, PendingCall, Question, Round, RunContext,
 };
+use crate::files::FileStore;
 use crate::model::{Delta, Request};
 use crate::{
     AfterCrash, AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome,
-    Task, ToolCall, ToolResult, ToolSet, Transcript,
+    Spill, Task, ToolCall, ToolResult, ToolSet, Transcript,
 };
 
 /// How a pass over the calls of an answer ended.
@@ -47,6 +49,10 @@ pub(crate) struct Driver<'a> {
     pub(crate) limits: Limits,
     /// How long a call may run whose tool does not say.
     pub(crate) max_run_time: Option<Duration>,
+    /// Where results are kept that are too long.
+    pub(crate) files: Option<&'a Arc<dyn FileStore>>,
+    /// Which results those are, where the tool does not say.
+    pub(crate) spill_to_file: Spill,
     /// Whether spans carry arguments and results.
     pub(crate) trace_contents: bool,
 }
@@ -249,12 +255,16 @@ impl Driver<'_> {
         }
         let call = pending.approved_call();
         self.hub.call(&call);
+        let spill = self
+            .files
+            .and_then(|files| SpillOver::of(files, self.spill_to_file, &*tool, self.tools));
         let order = Order {
             tool,
             call,
             context: Arc::new(RunContext::new(self.hub.clone(), &pending.questions)),
             task,
             max_run_time: self.max_run_time,
+            spill,
         };
         Some(trace::tool(order, self.trace_contents))
     }

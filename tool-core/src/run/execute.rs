@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::RunContext;
+use super::spill::SpillOver;
 use crate::{
     InputRequest, Outcome, Task, Tool, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult,
 };
@@ -29,18 +30,27 @@ pub(crate) struct Order {
     pub(crate) task: Option<Task>,
     /// How long it may take, where the tool does not say.
     pub(crate) max_run_time: Option<Duration>,
+    /// What is done with a result that is too long.
+    pub(crate) spill: Option<SpillOver>,
+}
+
+/// Runs a call, and keeps a result that is too long. A panic anywhere is a failure of the call.
+pub(crate) async fn execute(mut order: Order) -> Ran {
+    let call = order.call.clone();
+    let spill = order.spill.take();
+    let ran = caught(Box::pin(run(order))).await;
+    let ran = ran.unwrap_or_else(|Panicked| Ran::Done(panicked(&call)));
+    match (ran, spill) {
+        (Ran::Done(result), Some(spill)) => Ran::Done(spill.bound(&call, result).await),
+        (Ran::Fatal(result, error), Some(spill)) => {
+            Ran::Fatal(spill.bound(&call, result).await, error)
+        }
+        (ran, _) => ran,
+    }
 }
 
 /// Runs a call, or carries on the one that paused on a task, until it ends, asks the user something
 /// or has had its time.
-pub(crate) async fn execute(order: Order) -> Ran {
-    let call = order.call.clone();
-    match caught(Box::pin(run(order))).await {
-        Ok(ran) => ran,
-        Err(Panicked) => Ran::Done(panicked(&call)),
-    }
-}
-
 async fn run(order: Order) -> Ran {
     let Order {
         tool,
@@ -48,6 +58,7 @@ async fn run(order: Order) -> Ran {
         context,
         task,
         max_run_time,
+        ..
     } = order;
     let limit = tool.definition().max_run_time().or(max_run_time);
     let blocking = tool.definition().is_blocking();

@@ -11,6 +11,7 @@ mod limits;
 mod outbox;
 mod restore;
 mod round;
+mod spill;
 mod step;
 mod trace;
 

@@ -60,7 +60,7 @@ pub(super) fn identify(answer: &mut AssistantMessage, chat: &str, message: usize
         _ => None,
     });
     for (position, call) in calls.enumerate() {
-        call.set_key(format!("{chat}-{message}-{position}"));
+        call.set_place(chat, message, position);
         let mut id = call.id.clone();
         let mut copy = 1;
         while id.is_empty() || !ids.insert(id.clone()) {

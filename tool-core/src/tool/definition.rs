@@ -43,6 +43,12 @@ pub enum Spill {
     Never,
 }
 
+impl From<usize> for Spill {
+    fn from(characters: usize) -> Self {
+        Spill::Characters(characters)
+    }
+}
+
 /// What becomes of a call whose process died while it ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
