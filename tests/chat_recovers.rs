@@ -147,7 +147,7 @@ async fn a_sibling_that_finished_keeps_its_result_when_the_run_is_dropped_c5() {
             async { Ok("kept".into()) }
         })
     };
-    let never = tool("never", || std::future::pending());
+    let never = tool("never", std::future::pending);
     for go_on in [true, false] {
         let model = ScriptedModel::new()
             .calls([("quick", json!({})), ("never", json!({}))])
