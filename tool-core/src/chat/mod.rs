@@ -116,7 +116,7 @@ impl Chat {
     /// The model's error, a tool's fatal one, or a mistake in the set-up. Called again, it goes on
     /// where it stopped: a call whose run was interrupted, because the future that ran it was
     /// dropped, then does what its tool declares as `after_crash`; by default it runs again, with the
-    /// same [`idempotency_key`](ToolCall::idempotency_key).
+    /// same [`idempotency_key`](crate::ToolCall::idempotency_key).
     pub async fn complete(&mut self) -> Result<Turn, ChatError> {
         self.resumed = false;
         loop {
