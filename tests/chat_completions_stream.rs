@@ -185,7 +185,16 @@ fn a_stream_without_its_end_is_no_message() {
     let half = r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#;
     assert_eq!(read(&[half]).unwrap_err().kind(), ModelErrorKind::Decoding);
     assert_eq!(read(&[]).unwrap_err().kind(), ModelErrorKind::Decoding);
-    assert!(read(&[half, "[DONE]"]).is_ok());
+    let words = r#"{"choices":[{"index":0,"delta":{"content":"all of it"}}]}"#;
+    assert!(read(&[words, "[DONE]"]).is_ok());
+    // A call may be cut off, or another one may have been to come.
+    assert!(read(&[half, "[DONE]"]).is_err());
+    assert!(read(&["[DONE]"]).is_err());
+    for reason in ["tool_calls", "function_call"] {
+        let empty =
+            format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#);
+        assert!(read(&[&empty, "[DONE]"]).is_err(), "{reason} without calls");
+    }
     assert_eq!(
         read(&["{\"choices\":"]).unwrap_err().kind(),
         ModelErrorKind::Decoding

@@ -420,3 +420,40 @@ async fn addresses_are_read_with_and_without_slash_and_version() {
         assert_eq!(error.kind(), ModelErrorKind::Configuration, "{bad}");
     }
 }
+
+#[tokio::test]
+async fn what_is_no_answer_is_called_by_its_name_p4() {
+    let page = |kind: &str| Reply::json(200, "<html><body>Please log in</body></html>").kind(kind);
+    let spaced = || {
+        let body =
+            json!({ "choices": [{ "message": { "content": "yes" }, "finish_reason": "stop" }] });
+        let chunks = ["  \n".to_owned(), body.to_string()];
+        Reply::stream(chunks).kind("application/octet-stream")
+    };
+    for stream in [true, false] {
+        let server = Server::start([page("text/html")]).await;
+        let error = ask(at(&server), stream).await.0.unwrap_err();
+        assert_eq!(error.kind(), ModelErrorKind::Decoding);
+        for part in ["text/html", "Please log in"] {
+            assert!(error.message().contains(part), "{error}");
+        }
+        let server = Server::start([spaced()]).await;
+        assert_eq!(ask(at(&server), stream).await.0.unwrap().text(), "yes");
+    }
+    let event = "event: error\ndata: {\"message\":\"bad thing\",\"type\":\"server_error\"}\n\n";
+    let server = Server::start([Reply::stream([event])]).await;
+    let error = ask(at(&server).retries(0), true).await.0.unwrap_err();
+    assert!(error.message().contains("bad thing"), "{error}");
+}
+
+#[tokio::test]
+async fn the_list_of_models_is_asked_for_again_while_a_server_starts_p4() {
+    let loading = Reply::json(503, json!({ "error": { "message": "Loading model" } }))
+        .header("retry-after-ms", "1");
+    let listed = Reply::json(200, json!({ "data": [{ "id": "local" }] }));
+    let server = Server::start([loading, listed, answer()]).await;
+    let model = at(&server).first_model();
+    let mut chat = tool_core::Chat::new(model);
+    assert_eq!(chat.ask("hi").await.unwrap().text(), "yes");
+    assert_eq!(server.asked()[2].json()["model"], "local");
+}

@@ -82,3 +82,25 @@ async fn a_password_in_an_address_is_refused_without_being_shown() {
     assert!(error.to_string().contains("password"), "{error}");
     assert_hidden(error);
 }
+
+#[tokio::test]
+async fn an_address_that_holds_a_key_is_not_shown() {
+    let moved = Reply::json(307, "").header("location", &format!("http://elsewhere/?key={KEY}"));
+    let server = Server::start([moved]).await;
+    let addresses = [
+        format!("htp://x?k={KEY}"),
+        format!("http://[x?k={KEY}"),
+        format!("http://user:{KEY}@localhost"),
+        format!("{}/v1?key={KEY}&x=1", server.address),
+    ];
+    for address in addresses {
+        for provider in [Compatible::at(&address).key(KEY), Compatible::at(&address)] {
+            let error = Chat::new(provider.retries(0).model("m"))
+                .ask("hi")
+                .await
+                .unwrap_err();
+            assert_hidden(error.model_error().unwrap());
+            assert!(!format!("{provider:?}", provider = Compatible::at(&address)).contains(KEY));
+        }
+    }
+}

@@ -7,9 +7,10 @@ mod tools;
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
-use std::process::ExitCode;
+use std::pin::pin;
+use std::process::exit;
 
-use tool_core::{Chat, Event, Limits, Turn, tools};
+use tool_core::{Chat, ChatError, Event, Limits, Turn, tools};
 
 use tools::{CalculateTool, ConvertUnit, CountWords, DaysBetween, GetTime, ListFiles, ReadFile};
 
@@ -32,27 +33,44 @@ fn show(event: &Event) {
     }
 }
 
-/// Asks one question; Ctrl-C cancels it and leaves the chat as it should be.
-async fn ask(chat: &mut Chat, question: &str) -> Result<Turn, Box<dyn Error>> {
+/// Asks one question. Ctrl-C cancels it and leaves the chat as it should be; a second one, or one at the
+/// prompt, ends the program.
+async fn ask(
+    chat: &mut Chat,
+    question: &str,
+    interrupts: &mut Interrupts,
+) -> Result<Turn, ChatError> {
     let cancel = chat.cancel_handle();
-    let watch = tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            cancel.cancel();
-        }
-    });
-    let turn = chat.ask(question).await;
-    watch.abort();
-    Ok(turn?)
+    let mut turn = pin!(chat.ask(question));
+    tokio::select! {
+        turn = &mut turn => return turn,
+        _ = interrupts.recv() => cancel.cancel(),
+    }
+    tokio::select! {
+        turn = turn => turn,
+        _ = interrupts.recv() => exit(INTERRUPTED),
+    }
 }
 
+type Interrupts = tokio::sync::mpsc::Receiver<()>;
+
+/// Counts Ctrl-C from now on.
+fn interrupts() -> Interrupts {
+    let (sender, receiver) = tokio::sync::mpsc::channel(8);
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).await.is_ok() {}
+    });
+    receiver
+}
+
+/// The exit status of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
 #[tokio::main]
-async fn main() -> ExitCode {
-    match run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+async fn main() {
+    if let Err(error) = run().await {
+        eprintln!("error: {error}");
+        exit(1);
     }
 }
 
@@ -76,24 +94,43 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let mut chat = Chat::new(model)
         .with_tools(tools)
         .with_limits(Limits::new().rounds(8))
+        .before_message(|| eprintln!("  thinking …"))
         .on_event(show);
+    let mut interrupts = interrupts();
 
     let question = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     if !question.is_empty() {
-        println!("{}", ask(&mut chat, &question).await?);
-        return Ok(());
+        let turn = ask(&mut chat, &question, &mut interrupts).await?;
+        println!("{turn}");
+        exit(match turn {
+            Turn::Answer(_) => 0,
+            Turn::Cancelled => INTERRUPTED,
+            _ => 1,
+        });
     }
-    eprint!("> ");
-    for question in io::stdin().lock().lines() {
-        match question?.trim() {
+    loop {
+        eprint!("> ");
+        io::stderr().flush()?;
+        let read = tokio::task::spawn_blocking(|| {
+            let mut line = Vec::new();
+            io::stdin()
+                .lock()
+                .read_until(b'\n', &mut line)
+                .map(|_| line)
+        });
+        let line = tokio::select! {
+            line = read => line??,
+            _ = interrupts.recv() => exit(INTERRUPTED),
+        };
+        if line.is_empty() {
+            exit(0);
+        }
+        match String::from_utf8_lossy(&line).trim() {
             "" => {}
-            question => match ask(&mut chat, question).await {
+            question => match ask(&mut chat, question, &mut interrupts).await {
                 Ok(turn) => println!("{turn}"),
                 Err(error) => eprintln!("error: {error}"),
             },
         }
-        eprint!("> ");
-        io::stderr().flush()?;
     }
-    Ok(())
 }

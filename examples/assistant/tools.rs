@@ -48,6 +48,11 @@ pub async fn convert_unit(
     #[param(length = 1..=40)]
     to: String,
 ) -> Result<String, ToolError> {
+    if from.trim().eq_ignore_ascii_case(to.trim()) {
+        return Err(ToolError::new(format!(
+            "{from} is to be converted to itself; name another unit"
+        )));
+    }
     let (source, target) = (unit(&from)?, unit(&to)?);
     if source.kind != target.kind {
         return Err(ToolError::new(format!(

@@ -49,6 +49,12 @@ impl Reply {
         }
     }
 
+    /// The media type, whatever it was.
+    pub fn kind(mut self, kind: &str) -> Self {
+        self.headers.retain(|(name, _)| name != "content-type");
+        self.header("content-type", kind)
+    }
+
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self

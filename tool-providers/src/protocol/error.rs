@@ -21,6 +21,16 @@ pub fn parse_error(status: u16, body: &[u8]) -> ModelError {
     told.error(Some(status)).with_status(status)
 }
 
+/// Reads an error that came as an event of its own in a stream.
+pub fn parse_error_event(data: &[u8]) -> ModelError {
+    let text = String::from_utf8_lossy(data);
+    let value: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+    match value.get("error") {
+        Some(error) => in_answer(&error.to_string()),
+        None => in_answer(&text),
+    }
+}
+
 /// Reads an error that came inside an answer.
 pub(super) fn in_answer(json: &str) -> ModelError {
     let value = serde_json::from_str(json).unwrap_or(Value::Null);

@@ -9,4 +9,4 @@ pub mod gemini;
 mod json;
 mod schema;
 
-pub use error::parse_error;
+pub use error::{parse_error, parse_error_event};

@@ -3,6 +3,8 @@
 use hyper::Uri;
 use tool_core::{ModelError, ModelErrorKind};
 
+use crate::secret::Secret;
+
 /// The address of a server's API, up to the version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -32,12 +34,13 @@ impl Address {
         }
         let uri: Uri = with_scheme
             .parse()
-            .map_err(|error| bad(&format!("`{text}` is not one: {error}")))?;
+            .map_err(|error| bad(&format!("cannot be read: {error}")))?;
         let (Some(scheme @ ("http" | "https")), Some(authority)) =
             (uri.scheme_str(), uri.authority())
         else {
+            let scheme = uri.scheme_str().unwrap_or_default();
             return Err(bad(&format!(
-                "`{text}` must begin with http:// or https://"
+                "must begin with http:// or https://, not with {scheme}://"
             )));
         };
         let given = uri.path().trim_end_matches('/');
@@ -50,6 +53,15 @@ impl Address {
                 .map(|query| format!("?{query}"))
                 .unwrap_or_default(),
         })
+    }
+
+    /// The values of the query, any of which may be a key.
+    pub(crate) fn secrets(text: &str) -> Vec<Secret> {
+        let query = text.split_once('?').map_or("", |(_, query)| query);
+        let values = query
+            .split(['&', '#'])
+            .filter_map(|pair| pair.split_once('='));
+        values.map(|(_, value)| Secret::new(value)).collect()
     }
 
     /// The URL of a resource, such as `/models`.

@@ -89,7 +89,6 @@ pub struct Provider {
 pub(crate) struct Server {
     pub(crate) address: Address,
     pub(crate) headers: HeaderMap,
-    pub(crate) secrets: Vec<Secret>,
     pub(crate) http: HttpClient,
     pub(crate) protocol: ChatCompletions,
     pub(crate) retries: u32,
@@ -184,13 +183,23 @@ impl Provider {
     ///
     /// A wrong address or key is reported by the first request.
     pub fn model(&self, name: impl Into<String>) -> ChatModel {
-        ChatModel::named(self.server(), self.vendor.name, name.into())
+        ChatModel::named(self.server(), self.secrets(), self.vendor.name, name.into())
     }
 
     /// The first model that the server lists, found out by the first request. For servers of one
     /// model.
     pub fn first_model(&self) -> ChatModel {
-        ChatModel::first(self.server(), self.vendor.name)
+        ChatModel::first(self.server(), self.secrets(), self.vendor.name)
+    }
+
+    /// What no text may show.
+    fn secrets(&self) -> Arc<[Secret]> {
+        let headers = self.headers.iter().map(|(_, value)| value.clone());
+        let query = self
+            .address
+            .as_deref()
+            .map_or_else(Vec::new, Address::secrets);
+        headers.chain(self.key.clone()).chain(query).collect()
     }
 
     /// Where it is, as far as that can be told.
@@ -233,9 +242,7 @@ impl Provider {
             let name = HeaderName::try_from(name).map_err(|_| unsendable(&what))?;
             headers.insert(name, value);
         }
-        let secrets = self.headers.iter().map(|(_, value)| value).chain(&self.key);
         Ok(Server {
-            secrets: secrets.cloned().collect(),
             headers,
             http: HttpClient::new(&address.at("")?, self.timeouts)?,
             protocol: ChatCompletions::new(self.dialect.clone(), &self.host(&address)),

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION, USER_AGENT};
 use hyper::{HeaderMap, Method, Request, Response, Uri};
@@ -16,8 +15,9 @@ use tool_core::{AssistantMessage, ModelError, ModelErrorKind};
 
 use super::{Fault, Server};
 use crate::http::{BodyReader, Pieces};
-use crate::protocol::parse_error;
+use crate::protocol::{parse_error, parse_error_event};
 use crate::retry::{self, Failure};
+use crate::secret::Secret;
 use crate::sse::Decoder;
 
 /// The longest body of an error that is read.
@@ -35,6 +35,7 @@ const AGENT: HeaderValue =
 #[derive(Clone)]
 pub struct ChatModel {
     server: Result<Arc<Server>, Fault>,
+    secrets: Arc<[Secret]>,
     provider: &'static str,
     name: Arc<OnceCell<String>>,
 }
@@ -42,19 +43,26 @@ pub struct ChatModel {
 impl ChatModel {
     pub(super) fn named(
         server: Result<Arc<Server>, Fault>,
+        secrets: Arc<[Secret]>,
         provider: &'static str,
         name: String,
     ) -> Self {
         ChatModel {
             server,
+            secrets,
             provider,
             name: Arc::new(OnceCell::new_with(Some(name))),
         }
     }
 
-    pub(super) fn first(server: Result<Arc<Server>, Fault>, provider: &'static str) -> Self {
+    pub(super) fn first(
+        server: Result<Arc<Server>, Fault>,
+        secrets: Arc<[Secret]>,
+        provider: &'static str,
+    ) -> Self {
         ChatModel {
             server,
+            secrets,
             provider,
             name: Arc::default(),
         }
@@ -72,15 +80,10 @@ impl ChatModel {
         let mut retries = 0;
         loop {
             let attempt = server.attempt(&url, body.clone(), request.stream, sink);
-            let failure = match attempt.await {
+            match attempt.await {
                 Ok(message) => return Ok(message),
-                Err(failure) => failure,
-            };
-            match retry::delay(&failure, retries, server.retries, retry::jitter()) {
-                Some(delay) => sleep(delay).await,
-                None => return Err(failure.error),
+                Err(failure) => server.pause(failure, &mut retries).await?,
             }
-            retries += 1;
         }
     }
 }
@@ -103,8 +106,8 @@ impl Model for ChatModel {
     ) -> ModelFuture<'a> {
         Box::pin(async move {
             self.answer(request, sink).await.map_err(|error| {
-                let secrets = self.server.iter().flat_map(|server| &server.secrets);
-                secrets
+                self.secrets
+                    .iter()
                     .fold(error, |error, secret| secret.scrub(error))
                     .with_provider(self.provider)
             })
@@ -122,6 +125,18 @@ impl fmt::Debug for ChatModel {
 }
 
 impl Server {
+    /// Waits until a request is made again, if it is.
+    async fn pause(&self, failure: Failure, retries: &mut u32) -> Result<(), ModelError> {
+        match retry::delay(&failure, *retries, self.retries, retry::jitter()) {
+            Some(delay) => {
+                sleep(delay).await;
+                *retries += 1;
+                Ok(())
+            }
+            None => Err(failure.error),
+        }
+    }
+
     async fn attempt(
         &self,
         url: &Uri,
@@ -131,16 +146,18 @@ impl Server {
     ) -> Result<AssistantMessage, Failure> {
         let response = self.send(Method::POST, url, body, stream).await?;
         let request_id = request_id(response.headers());
-        let is_json = media_type(response.headers()).is_some_and(|kind| kind.contains("json"));
+        let kind = media_type(response.headers())
+            .unwrap_or_default()
+            .to_owned();
         let mut reader = self.http.reader(response.into_body());
         let mut delivered = false;
         let mut sink = |delta: &Delta<'_>| {
             delivered |= !matches!(delta, Delta::Model(_) | Delta::Usage(_));
             sink(delta);
         };
-        let read = match is_json {
-            true => self.read_whole(&mut reader, None, &mut sink).await,
-            false => self.read_stream(reader, &mut sink).await,
+        let read = match kind.contains("json") {
+            true => self.read_whole(&mut reader, Vec::new(), &mut sink).await,
+            false => self.read_stream(reader, &kind, &mut sink).await,
         };
         read.map_err(|error| Failure {
             delivered,
@@ -211,30 +228,44 @@ impl Server {
     async fn read_whole(
         &self,
         reader: &mut BodyReader,
-        first: Option<Bytes>,
+        mut start: Vec<u8>,
         sink: &mut DeltaSink<'_>,
     ) -> Result<AssistantMessage, ModelError> {
         let rest = reader.whole().await?;
-        match first {
-            None => self.protocol.parse(&rest, sink),
-            Some(first) => self.protocol.parse(&[first, rest].concat(), sink),
+        if start.is_empty() {
+            return self.protocol.parse(&rest, sink);
         }
+        start.extend_from_slice(&rest);
+        self.protocol.parse(&start, sink)
     }
 
     async fn read_stream(
         &self,
         mut reader: BodyReader,
+        kind: &str,
         sink: &mut DeltaSink<'_>,
     ) -> Result<AssistantMessage, ModelError> {
         let mut decoder = Decoder::new();
         let mut stream = self.protocol.stream();
-        let mut is_first = true;
+        let mut blank = Vec::new();
+        let mut began = false;
         while let Some(bytes) = reader.next().await? {
-            // A JSON object in place of events, whatever its header says.
-            if std::mem::take(&mut is_first) && bytes.trim_ascii_start().starts_with(b"{") {
-                return self.read_whole(&mut reader, Some(bytes), sink).await;
+            // What the body is shows in its first character, whatever its header says.
+            if !began {
+                match bytes.trim_ascii_start().first() {
+                    None => blank.extend_from_slice(&bytes),
+                    Some(b'{' | b'[') => {
+                        blank.extend_from_slice(&bytes);
+                        return self.read_whole(&mut reader, blank, sink).await;
+                    }
+                    Some(b'<') => return Err(no_answer(kind, &bytes)),
+                    Some(_) => began = true,
+                }
             }
-            decoder.push(&bytes, |event| stream.push(event.data, sink))?;
+            decoder.push(&bytes, |event| match event.name {
+                b"error" => Err(parse_error_event(event.data)),
+                _ => stream.push(event.data, sink),
+            })?;
             if stream.is_done() {
                 reader.drain().await;
                 break;
@@ -258,8 +289,13 @@ impl Server {
             id: String,
         }
         let url = self.address.at("/models")?;
-        let response = self.send(Method::GET, &url, Pieces::default(), false).await;
-        let response = response.map_err(|failure| failure.error)?;
+        let mut retries = 0;
+        let response = loop {
+            match self.send(Method::GET, &url, Pieces::default(), false).await {
+                Ok(response) => break response,
+                Err(failure) => self.pause(failure, &mut retries).await?,
+            }
+        };
         let body = self.http.reader(response.into_body()).whole().await?;
         let first = match serde_json::from_slice::<Listed>(&body) {
             Ok(listed) => listed.data.into_iter().next(),
@@ -270,6 +306,16 @@ impl Server {
             ModelError::new(ModelErrorKind::Configuration, text)
         })
     }
+}
+
+/// A page for people, from a proxy or a login.
+fn no_answer(kind: &str, bytes: &[u8]) -> ModelError {
+    let text = String::from_utf8_lossy(bytes);
+    let words: Vec<&str> = text.split_whitespace().take(30).collect();
+    let excerpt: String = words.join(" ").chars().take(200).collect();
+    let kind = if kind.is_empty() { "no type" } else { kind };
+    let text = format!("the server sent a page ({kind}) and no answer of a model: {excerpt}");
+    ModelError::new(ModelErrorKind::Decoding, text)
 }
 
 fn media_type(headers: &HeaderMap) -> Option<&str> {

@@ -42,6 +42,11 @@ impl Calls {
         }
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     /// Opens a call of its own.
     pub(super) fn begin(&mut self, piece: &Call<'_>) -> Placed<'_> {
         let given: &str = &piece.id.0;

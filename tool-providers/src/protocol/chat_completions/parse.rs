@@ -20,10 +20,7 @@ pub(super) fn answer(
 ) -> Result<AssistantMessage, ModelError> {
     let mut reader = Reader::new(protocol, Mode::Whole);
     reader.read(body, sink)?;
-    if !reader.has_choice {
-        return Err(malformed("the answer holds no message"));
-    }
-    reader.finished = true;
+    reader.ended();
     reader.finish()
 }
 
@@ -44,8 +41,10 @@ pub(super) struct Reader<'p> {
     extras: Extras,
     has_model: bool,
     has_choice: bool,
+    /// Whether the answer is to end with calls.
+    wants_tools: bool,
     /// Whether the host said that the answer is over.
-    pub(super) finished: bool,
+    finished: bool,
 }
 
 impl<'p> Reader<'p> {
@@ -58,6 +57,7 @@ impl<'p> Reader<'p> {
             extras: Extras::default(),
             has_model: false,
             has_choice: false,
+            wants_tools: false,
             finished: false,
         }
     }
@@ -89,11 +89,20 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
+    /// The host said that nothing more comes. Without a reason to finish, that is enough for words, but
+    /// a call may be cut off.
+    pub(super) fn ended(&mut self) {
+        self.finished |= self.has_choice && self.calls.is_empty();
+        if self.mode == Mode::Whole {
+            self.finished |= self.has_choice;
+        }
+    }
+
     fn choice(&mut self, choice: &Choice<'_>, sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
-        self.has_choice = true;
         if let Some(error) = choice.error {
             return Err(in_answer(error.get()));
         }
+        self.has_choice |= self.mode == Mode::Pieces || choice.message.is_some();
         match (self.mode, &choice.message) {
             (Mode::Pieces, _) => self.said(&choice.delta, sink),
             (Mode::Whole, Some(message)) => self.said(message, sink),
@@ -111,6 +120,7 @@ impl<'p> Reader<'p> {
             }
             reason => {
                 self.finished = true;
+                self.wants_tools = matches!(reason, "tool_calls" | "function_call");
                 self.emit(Delta::Finish(finish_reason(reason)), sink);
             }
         }
@@ -186,8 +196,16 @@ impl<'p> Reader<'p> {
 
     /// The message, if the answer is whole.
     pub(super) fn finish(self) -> Result<AssistantMessage, ModelError> {
+        if !self.has_choice {
+            return Err(malformed("the answer holds no message"));
+        }
         if !self.finished {
             return Err(malformed("the stream ended before the answer was whole"));
+        }
+        if self.calls.is_empty() && self.wants_tools {
+            return Err(malformed(
+                "the answer ends with calls, but holds none that can be read",
+            ));
         }
         if !self.calls.are_whole() {
             return Err(malformed("the answer holds a call without a name"));

@@ -33,7 +33,7 @@ impl<'p> AnswerStream<'p> {
             b"" => Ok(()),
             b"[DONE]" => {
                 self.done = true;
-                self.reader.finished = true;
+                self.reader.ended();
                 Ok(())
             }
             _ if self.done => Ok(()),
