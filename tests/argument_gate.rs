@@ -301,3 +301,31 @@ fn huge_and_deep_arguments_do_not_break_the_gate() {
     let error = check(&tool, json!({ "s": ["x".repeat(1_000_000)] })).unwrap_err();
     assert!(error.len() < 200, "an error does not repeat a huge value");
 }
+
+#[test]
+fn a_pattern_that_cannot_be_checked_stays_in_the_schema_and_lets_values_in() {
+    for pattern in [r"^\p{L}+$", "^(?!x).*$", r"^(a)\1$"] {
+        let tool = definition(
+            json!({ "a": { "type": "string", "pattern": pattern } }),
+            &[],
+        );
+        assert_eq!(
+            tool.schema().as_value()["properties"]["a"]["pattern"],
+            pattern
+        );
+        check(&tool, json!({ "a": "anything" })).unwrap();
+        check(&tool, json!({ "a": 1 })).unwrap_err();
+    }
+}
+
+#[test]
+fn keys_that_must_match_a_pattern_are_told_r3() {
+    let map = json!({ "type": "object", "patternProperties": { "^[0-9]+$": { "type": "string" } }, "additionalProperties": false });
+    let tool = definition(json!({ "by_number": map }), &[]);
+    check(&tool, json!({ "by_number": { "7": "a" } })).unwrap();
+    let error = check(&tool, json!({ "by_number": { "x": "a" } })).unwrap_err();
+    assert!(
+        error.contains("/by_number: unknown key `x`; keys match `^[0-9]+$`"),
+        "{error}"
+    );
+}

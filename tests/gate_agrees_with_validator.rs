@@ -302,6 +302,7 @@ impl Dice<'_> {
                 json!(0.5),
                 json!(-2.25),
                 json!(1e10),
+                json!(1e39),
                 json!(3.0),
             ]),
             Some("boolean") => (self.roll(2) == 1).into(),

@@ -289,3 +289,76 @@ async fn m5_a_type_is_the_schema() {
     let arguments = json!({"query": "a", "units": "metric"});
     assert_eq!(run(&Typed, arguments).await, "a Metric None");
 }
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is wanted")]
+struct Wrong {
+    q: i32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is wanted")]
+struct Extra {
+    q: String,
+    extra: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is wanted")]
+struct Lax {
+    q: Option<String>,
+}
+
+/// Is of another type.
+#[tool(schema = Wrong)]
+fn wrong_types(q: String) -> String {
+    q
+}
+
+/// Has more.
+#[tool(schema = Extra)]
+fn has_more(q: String) -> String {
+    q
+}
+
+/// May be left out.
+#[tool(schema = Lax)]
+fn left_out(q: String) -> String {
+    q
+}
+
+/// Has less.
+#[tool(schema = Lax)]
+fn less(q: Option<String>, other: Option<u8>) -> String {
+    format!("{q:?} {other:?}")
+}
+
+#[test]
+fn m5_a_type_that_does_not_agree_with_the_signature_is_refused_when_the_tool_is_built() {
+    let cases: [(&dyn Tool, &str); 4] = [
+        (
+            &WrongTypes,
+            "the property `q` is of type `integer`, but the parameter of type `string`",
+        ),
+        (
+            &HasMore,
+            "it has the property `extra`, and no parameter is called that",
+        ),
+        (
+            &LeftOut,
+            "the property `q` may be left out, but the parameter has no default",
+        ),
+        (&Less, "it has no property `other`"),
+    ];
+    for (tool, words) in cases {
+        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            tool.definition().name().to_owned()
+        }));
+        let text = refused
+            .unwrap_err()
+            .downcast_ref::<String>()
+            .unwrap()
+            .clone();
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tool_core::{
     AssistantMessage, Block, FunctionTool, Message, Outcome, Tool, ToolCall, ToolError, ToolResult,
-    ToolSet, Transcript, tool, tools,
+    ToolSet, ToolSetErrorKind, Transcript, tool, tools,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -226,6 +226,11 @@ fn r1_names_that_look_alike_stay_apart_and_the_same_name_is_refused_b76() {
         (error.name(), error.to_string().contains("`a`")),
         ("a", true)
     );
+    for name in ["", "bad name!", "搜索", "1st", &"x".repeat(65)] {
+        let error = ToolSet::try_from_tools([named(name)]).unwrap_err();
+        assert_eq!(error.kind(), ToolSetErrorKind::Name, "{name:?}");
+    }
+    ToolSet::try_from_tools([named(&"x".repeat(64)), named("_"), named("a-B_9")]).unwrap();
 }
 
 #[test]

@@ -103,7 +103,7 @@ use errors::Errors;
 /// | `#[param(description = "…")]` | instead of the doc comment |
 /// | `#[param(range = 1..=100)]` | `minimum`, `maximum`; also `1..`, `..100`, `0.0..1.0` |
 /// | `#[param(length = 1..=20)]` | `minLength`, `maxLength` of a text; `minItems`, `maxItems` of a list |
-/// | `#[param(pattern = "^[a-z]+$")]` | the regular expression that a text matches |
+/// | `#[param(pattern = "^[a-z]+$")]` | the regular expression that a text matches. What JSON Schema has beyond the syntax of `regex-lite` (look-around, `\\p{…}`) is told to the model, but not checked |
 /// | `#[param(example = "Berlin")]` | a literal or JSON; repeatable |
 /// | `#[serde(…)]` | `rename`, `alias`, `default`, `default = "path"`, `deserialize_with`, `with` |
 /// | `#[schemars(…)]` | `description`, `range(min = 1)`, `length(max = 9)`, `regex(pattern = "…")`, `pattern`, `example` |
@@ -174,7 +174,7 @@ use errors::Errors;
 /// | `requires_approval` | every call waits for a decision |
 /// | `requires_approval = is_large` | the calls wait for which this returns `true`: a `fn(&ToolCall) -> bool`, in an `impl` block a `fn(&Self, &ToolCall) -> bool` |
 /// | `approval = decide` | an `async fn` of the same parameters that returns the `Decision`, where the application keeps it |
-/// | `max_run_time = "1d 4h"` | the deadline of a call, in `ms`, `s`, `m`, `h`, `d`, `w` |
+/// | `max_run_time = "1d 4h"` | the deadline of a call, in `ms`, `s`, `m`, `h`, `d`, `w`; an async function that never yields cannot be stopped at it |
 /// | `spill_to_file = 50_000` | a result of more characters goes to a file; `false`: never |
 /// | `after_crash = "rerun"` | what becomes of a call that had started: `"rerun"` (as when nothing is said), `"review"`, `"report"` |
 /// | `provider_options = { … }` | JSON that goes into the tool's declaration as it is |
@@ -185,7 +185,9 @@ use errors::Errors;
 ///
 /// `schema = { … }` is JSON, `schema = "file.json"` a file next to the crate's `Cargo.toml`, `schema = Type` the schema of
 /// a type. JSON is checked when the program is compiled: that it is a JSON Schema, and that it agrees with the signature,
-/// which is still what the arguments are read into.
+/// which is still what the arguments are read into. The schema of a type is known only at run time: it is compared when the
+/// tool is first used, and a difference is a panic that names both sides, so look at it in a test,
+/// `Search.definition()`.
 ///
 /// ```
 /// use tool_core::tool;

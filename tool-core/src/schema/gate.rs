@@ -49,6 +49,8 @@ struct ObjectRules {
     properties: Vec<(String, usize)>,
     required: Vec<String>,
     patterns: Vec<(Regex, usize)>,
+    /// Whether there are patterns of keys that cannot be checked, so that any key may be known.
+    unchecked_patterns: bool,
     others: Others,
     at_least: Option<u64>,
     at_most: Option<u64>,

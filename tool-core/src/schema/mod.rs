@@ -32,7 +32,8 @@ impl Schema {
     /// # Errors
     ///
     /// The arguments of a tool are an object: a schema of anything else is refused, as is one with
-    /// a `$ref` that does not resolve or a `pattern` that is no regular expression.
+    /// a `$ref` that does not resolve. A `pattern` that `regex-lite` cannot read stays in the schema, and
+    /// is not checked.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         let value = normalize(schema)?;
         let gate = Gate::new(&value)?;

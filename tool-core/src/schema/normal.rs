@@ -24,7 +24,7 @@ const ANY_VALUE: &str = "any-value";
 ///   `#/$defs/any-value`. An `enum` is one list, with the meaning of its values in the description.
 ///   An array has `items`, also where they are a tuple.
 /// * There is no `$schema`, `$id`, `title`, `default: null` or numeric `format`; a `format` that
-///   says how many bits an integer has becomes its bounds, up to 32 bits.
+///   says how many bits a number has becomes its bounds, up to 32 bits.
 ///
 /// The order of the properties is kept. The form of a form is itself.
 ///

@@ -1,5 +1,6 @@
 //! What a model can call.
 
+mod agree;
 mod definition;
 mod function;
 mod infer;
@@ -19,7 +20,7 @@ pub use definition::{AfterCrash, Spill, ToolDefinition};
 pub use function::FunctionTool;
 pub use output::{ToolFailure, ToolOutput, ToolReturn};
 pub use param::{Injected, Parameter};
-pub use set::{DuplicateTool, ToolSet};
+pub use set::{ToolSet, ToolSetError, ToolSetErrorKind};
 pub(crate) use task::stored as stored_task;
 pub use task::{Task, TaskPoll};
 

@@ -32,15 +32,20 @@ impl ToolSet {
     ///
     /// # Errors
     ///
-    /// Two of them have the same name.
+    /// Two of them have the same name, or one has a name that a provider would refuse.
     pub fn try_from_tools(
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
-    ) -> Result<Self, DuplicateTool> {
+    ) -> Result<Self, ToolSetError> {
         let mut set = Inner::default();
         for tool in tools {
             let name = tool.name().to_owned();
-            if set.by_name.contains_key(&name) {
-                return Err(DuplicateTool { name });
+            let kind = match set.by_name.contains_key(&name) {
+                true => Some(ToolSetErrorKind::DuplicateName),
+                false if !is_portable(&name) => Some(ToolSetErrorKind::Name),
+                false => None,
+            };
+            if let Some(kind) = kind {
+                return Err(ToolSetError { kind, name });
             }
             set.by_name.insert(name, set.tools.len());
             set.tools.push(tool);
@@ -52,7 +57,7 @@ impl ToolSet {
     ///
     /// # Panics
     ///
-    /// Two of them have the same name. See [`try_from_tools`](ToolSet::try_from_tools) where the
+    /// Two of them have the same name, or one has a name that a provider would refuse. See [`try_from_tools`](ToolSet::try_from_tools) where the
     /// names are not your own.
     #[track_caller]
     pub fn from_tools(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
@@ -67,7 +72,7 @@ impl ToolSet {
     /// # Errors
     ///
     /// They share a name.
-    pub fn try_union(&self, other: &ToolSet) -> Result<Self, DuplicateTool> {
+    pub fn try_union(&self, other: &ToolSet) -> Result<Self, ToolSetError> {
         if self.is_empty() {
             return Ok(other.clone());
         }
@@ -131,30 +136,61 @@ impl fmt::Debug for ToolSet {
     }
 }
 
-/// Two tools have the same name, so that a model could not tell them apart.
+/// Tools that cannot be in one set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DuplicateTool {
+pub struct ToolSetError {
+    kind: ToolSetErrorKind,
     name: String,
 }
 
-impl DuplicateTool {
+/// The kinds of [`ToolSetError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolSetErrorKind {
+    /// Two tools have the same name, so that a model could not tell them apart.
+    DuplicateName,
+    /// A name that not every provider accepts.
+    Name,
+}
+
+impl ToolSetError {
+    /// What is wrong.
+    pub fn kind(&self) -> ToolSetErrorKind {
+        self.kind
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-impl fmt::Display for DuplicateTool {
+impl fmt::Display for ToolSetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "two tools are called `{}`; give one another name with `#[tool(name = \"…\")]`",
-            self.name
-        )
+        let name = &self.name;
+        match self.kind {
+            ToolSetErrorKind::DuplicateName => write!(
+                f,
+                "two tools are called `{name}`; give one another name with `#[tool(name = \"…\")]`"
+            ),
+            ToolSetErrorKind::Name => write!(
+                f,
+                "a tool is called `{name}`, which providers refuse: a name is a letter or `_`, then up to 63 letters, \
+                 digits, `_` and `-`, all ASCII"
+            ),
+        }
     }
 }
 
-impl std::error::Error for DuplicateTool {}
+impl std::error::Error for ToolSetError {}
+
+/// The rule that OpenAI, Anthropic and Gemini share: `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
+fn is_portable(name: &str) -> bool {
+    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let follows =
+        |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
+    starts && name.len() <= 64 && name.chars().all(follows)
+}
 
 /// Whether the name of a type is known: an inherent constant where it is, else that of [`NoName`].
 pub struct NameProbe<T>(PhantomData<T>);

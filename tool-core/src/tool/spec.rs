@@ -8,6 +8,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use super::agree::agree;
 use super::definition::{AfterCrash, Spill, ToolDefinition};
 use super::infer::infer;
 use super::param::AnyParam;
@@ -133,7 +134,11 @@ fn define(spec: &Spec) -> Result<ToolDefinition, SchemaError> {
     let schema = match &spec.schema {
         SchemaSource::Inferred => infer(spec.params)?,
         SchemaSource::Json(text) => Schema::new(parse(text)?)?,
-        SchemaSource::Type(schema) => schema_of(*schema)?,
+        SchemaSource::Type(schema) => {
+            let schema = schema_of(*schema)?;
+            agree(&schema, spec.params)?;
+            schema
+        }
     };
     let attributes = &spec.attributes;
     let mut definition = ToolDefinition::new(spec.name, spec.description, schema);

@@ -115,6 +115,19 @@ fn length(param: &Param, errors: &mut Errors) {
             &length.tokens,
             "a length is a whole number and never negative: write a range such as `1..=20`",
         );
+        return;
+    }
+    if let Some((json, expression)) = param.default_json()
+        && let Some(text) = json.text()
+        && !contains(length, text.chars().count() as f64)
+    {
+        errors.at(
+            expression,
+            format!(
+                "the default has {} characters, which its length does not allow",
+                text.chars().count()
+            ),
+        );
     }
 }
 
@@ -130,7 +143,20 @@ fn pattern(param: &Param, errors: &mut Errors) {
         );
     } else if pattern.value().is_empty() {
         errors.at(pattern, "an empty pattern allows everything: leave it out");
+    } else if let Some(fault) = regex_fault(&pattern.value()) {
+        errors.at(pattern, format!("this is no regular expression: {fault}"));
     }
+}
+
+/// What is wrong with a regular expression. What JSON Schema (ECMA 262) has and our engine has not is
+/// not wrong: look-around, classes of Unicode, and references back.
+fn regex_fault(pattern: &str) -> Option<String> {
+    let fault = regex_lite::Regex::new(pattern).err()?;
+    let foreign = [
+        "(?=", "(?!", "(?<", r"\p", r"\P", r"\u", r"\c", r"\k", r"\1", r"\2",
+    ];
+    let is_foreign = foreign.iter().any(|part| pattern.contains(part));
+    (!is_foreign).then(|| fault.to_string())
 }
 
 fn examples(param: &Param, errors: &mut Errors) {

@@ -136,8 +136,11 @@ impl<'a> Check<'a> {
                     self.visit(*node, value, path, faults);
                     path.truncate(length);
                 }
+                Others::Refused if rules.unchecked_patterns => {}
                 Others::Refused => {
-                    let known = text::known(rules.properties.iter().map(|(name, _)| name.as_str()));
+                    let names = rules.properties.iter().map(|(name, _)| name.as_str());
+                    let patterns = rules.patterns.iter().map(|(pattern, _)| pattern.as_str());
+                    let known = text::known(names, patterns);
                     faults.push(Fault {
                         path: path.clone(),
                         text: format!("unknown key `{name}`; {known}"),

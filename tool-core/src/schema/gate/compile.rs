@@ -75,7 +75,7 @@ impl<'a> Compiler<'a> {
             all_of: self.list(map, "allOf")?,
             object: self.object(map)?,
             array: self.array(map)?,
-            string: string(map)?,
+            string: string(map),
             number: number(map),
         };
         self.nodes[index] = node;
@@ -132,7 +132,11 @@ impl<'a> Compiler<'a> {
             .into_iter()
             .flatten()
         {
-            rules.patterns.push((regex(pattern)?, self.node(schema)?));
+            let schema = self.node(schema)?;
+            match regex(pattern) {
+                Some(pattern) => rules.patterns.push((pattern, schema)),
+                None => rules.unchecked_patterns = true,
+            }
         }
         rules.others = match map.get("additionalProperties") {
             Some(Value::Bool(false)) => Others::Refused,
@@ -187,22 +191,18 @@ fn kinds(map: &Map<String, Value>) -> Result<u8, SchemaError> {
     })
 }
 
-fn string(map: &Map<String, Value>) -> Result<Option<Box<StringRules>>, SchemaError> {
+fn string(map: &Map<String, Value>) -> Option<Box<StringRules>> {
     if !["minLength", "maxLength", "pattern"]
         .iter()
         .any(|key| map.contains_key(*key))
     {
-        return Ok(None);
+        return None;
     }
-    Ok(Some(Box::new(StringRules {
+    Some(Box::new(StringRules {
         at_least: size(map, "minLength"),
         at_most: size(map, "maxLength"),
-        pattern: map
-            .get("pattern")
-            .and_then(Value::as_str)
-            .map(regex)
-            .transpose()?,
-    })))
+        pattern: map.get("pattern").and_then(Value::as_str).and_then(regex),
+    }))
 }
 
 fn number(map: &Map<String, Value>) -> Option<Box<NumberRules>> {
@@ -230,8 +230,7 @@ fn size(map: &Map<String, Value>, key: &str) -> Option<u64> {
     map.get(key)?.as_u64()
 }
 
-fn regex(pattern: &str) -> Result<Regex, SchemaError> {
-    Regex::new(pattern).map_err(|error| {
-        SchemaError::new(format!("the pattern `{pattern}` cannot be used: {error}"))
-    })
+/// JSON Schema has the patterns of ECMA 262; those that our engine cannot read are not checked.
+fn regex(pattern: &str) -> Option<Regex> {
+    Regex::new(pattern).ok()
 }

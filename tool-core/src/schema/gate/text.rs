@@ -85,10 +85,20 @@ pub(super) fn got(value: &Value) -> String {
     }
 }
 
-pub(super) fn known<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    match names.as_slice() {
-        [] => "there are none".into(),
-        names => format!("the known keys are {}", names.join(", ")),
+pub(super) fn known<'a>(
+    names: impl Iterator<Item = &'a str>,
+    patterns: impl Iterator<Item = &'a str>,
+) -> String {
+    let quoted = |text: &str| format!("`{text}`");
+    let names: Vec<String> = names.map(quoted).collect();
+    let patterns: Vec<String> = patterns.map(quoted).collect();
+    match (names.as_slice(), patterns.as_slice()) {
+        ([], []) => "there are none".into(),
+        (names, []) => format!("the known keys are {}", names.join(", ")),
+        ([], patterns) => format!("keys match {}", patterns.join(" or ")),
+        (names, patterns) => {
+            let (names, patterns) = (names.join(", "), patterns.join(" or "));
+            format!("the known keys are {names}, and those that match {patterns}")
+        }
     }
 }

@@ -165,8 +165,12 @@ fn strip(map: &mut Map<String, Value>) {
     let format = map.get("format").and_then(Value::as_str);
     let numeric =
         format.and_then(|format| NUMERIC_FORMATS.iter().find(|(name, _)| *name == format));
-    if let Some((_, bounds)) = numeric {
+    if let Some((name, bounds)) = numeric {
         map.shift_remove("format");
+        if *name == "float" {
+            map.entry("minimum").or_insert_with(|| f32::MIN.into());
+            map.entry("maximum").or_insert_with(|| f32::MAX.into());
+        }
         if let Some((minimum, maximum)) = bounds {
             map.entry("minimum").or_insert_with(|| (*minimum).into());
             map.entry("maximum").or_insert_with(|| (*maximum).into());
