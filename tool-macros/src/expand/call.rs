@@ -130,11 +130,12 @@ fn reply(tool: &Tool, method: &Method, value: &TokenStream) -> TokenStream {
     let (ok, error) = (local("value"), local("error"));
     let returned = spread(quote!(#p::Returned(#ok).classify()), &value_type);
     let output = spread(quote!(#p::ToolReturn::output), &value_type);
+    let failed = spread(quote!(#error), &error_type);
     let failure = spread(quote!(#p::ToolFailure::into_tool_error), &error_type);
     quote! {
         match #p::Outcome(#value).split() {
             #p::Ok(#ok) => #output(#returned),
-            #p::Err(#error) => #p::Err(#failure(#error)),
+            #p::Err(#error) => #p::Err(#failure(#failed)),
         }
     }
 }
