@@ -114,7 +114,7 @@ async fn an_unknown_tool_gets_an_error_that_lists_the_visible_ones_r5_b79_b92() 
     assert_eq!(results[0].outcome, Outcome::Ok);
     assert_eq!(
         results[1].text,
-        "There is no tool `nope`. The tools are: known."
+        "There is no tool `nope`. The tools are: known, search_tools, call_tool."
     );
     assert!(results[1].is_error());
 }

@@ -26,7 +26,7 @@ fn refund(log: &Log) -> Arc<dyn Tool> {
 }
 
 #[tokio::test]
-async fn protected_calls_wait_and_the_others_run_c3_b115() {
+async fn protected_calls_wait_and_the_others_run_c3_b107_b115() {
     let log = Log::default();
     let calls = [
         ("refund", json!({ "order": 1 })),
@@ -459,4 +459,28 @@ impl Tool for Floods {
             Ok(ToolOutput::text("done"))
         })
     }
+}
+
+#[tokio::test]
+async fn an_approved_call_is_checked_again_when_it_runs_c3_b109() {
+    let log = Log::default();
+    let model = ScriptedModel::new()
+        .call("refund", json!({ "order": 1 }))
+        .text("sorry");
+    let mut chat = Chat::new(model).with_tools(set([refund(&log)]));
+    let turn = chat.ask("go").await.unwrap();
+    chat.approve(&turn.pending_approvals()[0]).unwrap();
+    // The tool is another one by the time the call runs: it wants a reason too.
+    let schema = json!({ "type": "object", "properties": { "order": { "type": "integer" }, "reason": { "type": "string" } }, "required": ["order", "reason"] });
+    let run = async |_: Value| Ok::<_, ToolError>("refunded");
+    let stricter = FunctionTool::new("refund", "Refunds.", schema, run).unwrap();
+    let mut chat = chat
+        .without_tools()
+        .with_tools(set([Arc::new(stricter) as Arc<dyn Tool>]));
+    assert_eq!(chat.complete().await.unwrap().text(), "sorry");
+    assert_eq!(
+        results(&chat)[0].text,
+        "Invalid tool arguments: missing `reason` (a string)"
+    );
+    assert!(log.lines().is_empty());
 }

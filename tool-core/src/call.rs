@@ -244,6 +244,15 @@ impl ToolCall {
         }
     }
 
+    /// The call of another tool that is meant by this one.
+    pub(crate) fn redirected(&self, name: String, arguments: Arguments) -> Self {
+        ToolCall {
+            name,
+            arguments,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn with_arguments(&self, arguments: Arguments) -> Self {
         ToolCall {
             arguments,

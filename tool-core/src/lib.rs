@@ -47,9 +47,9 @@ pub use model::{Calls, Model, ModelError, ModelErrorKind, RequestOptions, ToolCh
 pub use run::{CancelHandle, ChatError, ChatErrorKind, Event, Events, Limits, Stop};
 pub use schema::{Schema, SchemaError, normalize};
 pub use tool::{
-    AfterCrash, Decision, FunctionTool, Injected, Named, Parameter, Spill, Task, TaskPoll, Tool,
-    ToolDefinition, ToolFailure, ToolFuture, ToolOutput, ToolReturn, ToolSet, ToolSetError,
-    ToolSetErrorKind,
+    AfterCrash, Decision, FunctionTool, Injected, Named, Parameter, Redefined, Spill, Task,
+    TaskPoll, Tool, ToolDefinition, ToolFailure, ToolFuture, ToolOutput, ToolReturn, ToolSet,
+    ToolSetError, ToolSetErrorKind,
 };
 pub use transcript::Transcript;
 pub use usage::Usage;

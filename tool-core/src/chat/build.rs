@@ -46,6 +46,14 @@ impl Chat {
         self
     }
 
+    /// Lets the model call these tools once it has searched for them: they stay out of its context until
+    /// then. Where the provider has no tool search, the model is given one tool that searches and one
+    /// that calls what was found; what it is told of the tools never changes.
+    #[must_use]
+    pub fn with_deferred_tools(self, tools: ToolSet) -> Self {
+        self.with_tools(tools.all_deferred())
+    }
+
     /// Takes all tools away. The options stay.
     #[must_use]
     pub fn without_tools(self) -> Self {

@@ -161,9 +161,13 @@ impl Chat {
             return Err(ChatError::new(ChatErrorKind::PendingToolCalls, text));
         }
         self.check()?;
+        let tools = match self.model.searches_tools() {
+            true => self.tools.clone(),
+            false => self.tools.visible(),
+        };
         let request = Request::new(
             &self.transcript,
-            &self.tools,
+            &tools,
             &self.tool_options.choice,
             &self.config.request_options,
         )
@@ -305,6 +309,13 @@ impl Chat {
                     names.join(", ")
                 )
             }
+            (None, ToolChoice::Tool(name))
+                if !self.model.searches_tools() && self.tools.visible().get(name).is_none() =>
+            {
+                format!(
+                    "the tool `{name}` is to be chosen, but it is deferred: offer it from the start"
+                )
+            }
             _ => return Ok(()),
         };
         Err(ChatError::new(ChatErrorKind::Configuration, fault))
@@ -333,6 +344,11 @@ impl Chat {
     /// The tools of this chat.
     pub fn tools(&self) -> &ToolSet {
         &self.tools
+    }
+
+    /// The tools that wait to be searched for.
+    pub fn deferred_tools(&self) -> Vec<&str> {
+        self.tools.deferred().map(|tool| tool.name()).collect()
     }
 
     /// A handle that cancels this chat from elsewhere.

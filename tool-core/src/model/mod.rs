@@ -33,6 +33,12 @@ pub trait Model: Send + Sync {
     /// Who serves it.
     fn provider(&self) -> &str;
 
+    /// Whether the provider searches deferred tools itself. It is then handed all tools of a chat, with
+    /// the deferred ones marked; else only what [`ToolSet::visible`](crate::ToolSet::visible) gives.
+    fn searches_tools(&self) -> bool {
+        false
+    }
+
     /// Answers the transcript.
     ///
     /// Pieces go to `sink` as they arrive; a model that does not stream hands over its whole text

@@ -172,6 +172,11 @@ impl Driver<'_> {
             if pending.state != CallState::Proposed || pending.needs_approval.is_some() {
                 continue;
             }
+            // From here on it is the call of the tool that is meant; the transcript keeps the model's.
+            if let Some(meant) = self.tools.meant(&pending.call) {
+                self.round.calls[index].call = meant;
+            }
+            let pending = &self.round.calls[index];
             if let Some(limit) = self.limits.tool_calls
                 && calls_made(self.transcript.messages()) + index >= limit
             {
@@ -190,7 +195,7 @@ impl Driver<'_> {
     /// Does with a call whose run was interrupted what its tool declares for that.
     fn recover(&mut self, index: usize) {
         let pending = &mut self.round.calls[index];
-        let tool = self.tools.get(&pending.call.name);
+        let tool = self.tools.find(&pending.call.name);
         pending.possibly_done = true;
         match tool.map_or(AfterCrash::Rerun, |tool| tool.definition().after_crash()) {
             AfterCrash::Rerun => pending.state = CallState::Answered,
@@ -244,7 +249,7 @@ impl Driver<'_> {
         task: Option<Task>,
     ) -> Option<impl Future<Output = Ran> + Send + use<>> {
         let pending = &mut self.round.calls[index];
-        let Some(tool) = self.tools.get(&pending.call.name).cloned() else {
+        let Some(tool) = self.tools.find(&pending.call.name) else {
             let result = unknown(&pending.call, self.tools);
             self.record(index, result);
             return None;
@@ -359,7 +364,7 @@ impl Driver<'_> {
 /// Reads the decisions that the application keeps. One that cannot be read is still to come.
 async fn consult(round: &mut Round, tools: &ToolSet, hub: &Hub) {
     for pending in round.calls.iter_mut().filter(|call| call.awaits_approval()) {
-        let Some(tool) = tools.get(&pending.call.name) else {
+        let Some(tool) = tools.find(&pending.call.name) else {
             continue;
         };
         let Ok(Some(decision)) = catch_unwind(AssertUnwindSafe(|| tool.approval(&pending.call)))
@@ -392,7 +397,7 @@ fn admission(
         );
         return Err(ToolResult::new(call, Outcome::Error, text));
     }
-    let Some(tool) = tools.get(&call.name) else {
+    let Some(tool) = tools.find(&call.name) else {
         return Err(unknown(call, tools));
     };
     // A predicate that panics has not said that the call is harmless.
@@ -405,8 +410,8 @@ fn admission(
 }
 
 fn unknown(call: &ToolCall, tools: &ToolSet) -> ToolResult {
-    let visible = tools.iter().filter(|tool| !tool.definition().is_deferred());
-    let names: Vec<&str> = visible.map(|tool| tool.name()).collect();
+    let visible = tools.visible();
+    let names: Vec<&str> = visible.names().collect();
     let text = match names.as_slice() {
         [] => format!("There is no tool `{}`; there are no tools.", call.name),
         names => format!(

@@ -147,13 +147,25 @@ impl ToolDefinition {
         self.blocking
     }
 
+    /// Gives the tool another name.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<Cow<'static, str>>) -> Self {
+        ToolDefinition {
+            name: name.into(),
+            ..self
+        }
+    }
+
+    /// Defers the tool, or offers it from the start.
+    #[must_use]
+    pub fn with_deferral(self, defer: bool) -> Self {
+        ToolDefinition { defer, ..self }
+    }
+
     /// Defers the tool.
     #[must_use]
     pub fn deferred(self) -> Self {
-        ToolDefinition {
-            defer: true,
-            ..self
-        }
+        self.with_deferral(true)
     }
 
     /// Makes every call wait for a decision.

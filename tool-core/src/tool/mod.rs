@@ -6,6 +6,9 @@ mod function;
 mod infer;
 mod output;
 mod param;
+mod rank;
+mod redefined;
+mod search;
 mod set;
 mod spec;
 mod task;
@@ -20,6 +23,7 @@ pub use definition::{AfterCrash, Spill, ToolDefinition};
 pub use function::FunctionTool;
 pub use output::{ToolFailure, ToolOutput, ToolReturn};
 pub use param::{Injected, Parameter};
+pub use redefined::Redefined;
 pub use set::{ToolSet, ToolSetError, ToolSetErrorKind};
 pub(crate) use task::stored as stored_task;
 pub use task::{Task, TaskPoll};
@@ -92,6 +96,39 @@ pub trait Tool: Send + Sync {
                 call.name
             )))
         })
+    }
+
+    /// This instance, declared differently.
+    fn redefine(self, change: impl FnOnce(ToolDefinition) -> ToolDefinition) -> Redefined
+    where
+        Self: Sized + 'static,
+    {
+        Redefined::new(Arc::new(self), change)
+    }
+
+    /// This instance, kept out of the model's context until it is searched for.
+    fn deferred(self) -> Redefined
+    where
+        Self: Sized + 'static,
+    {
+        self.redefine(|definition| definition.with_deferral(true))
+    }
+
+    /// This instance, offered to the model from the start, whatever its type declares.
+    fn offered(self) -> Redefined
+    where
+        Self: Sized + 'static,
+    {
+        self.redefine(|definition| definition.with_deferral(false))
+    }
+
+    /// This instance under another name.
+    fn renamed(self, name: impl Into<String>) -> Redefined
+    where
+        Self: Sized + 'static,
+    {
+        let name = name.into();
+        self.redefine(|definition| definition.with_name(name))
     }
 
     /// Calls the tool outside a chat, with the arguments as a JSON object (or JSON text of one).

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
+use super::search::{CallTool, search_tools};
 use super::{Named, Tool};
+use crate::ToolCall;
 
 /// Tools, each under its own name, in the order in which they were given.
 ///
@@ -20,6 +22,11 @@ struct Inner {
     tools: Vec<Arc<dyn Tool>>,
     by_name: HashMap<String, usize>,
     rendered: Mutex<Option<(u64, Bytes)>>,
+    has_deferred: bool,
+    /// What a model sees of a set with deferred tools.
+    visible: OnceLock<ToolSet>,
+    /// By which a set that is such a view calls deferred tools.
+    caller: Option<Arc<CallTool>>,
 }
 
 impl ToolSet {
@@ -47,6 +54,7 @@ impl ToolSet {
             if let Some(kind) = kind {
                 return Err(ToolSetError { kind, name });
             }
+            set.has_deferred |= tool.definition().is_deferred();
             set.by_name.insert(name, set.tools.len());
             set.tools.push(tool);
         }
@@ -102,6 +110,73 @@ impl ToolSet {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.tools.is_empty()
+    }
+
+    /// The tools that wait to be searched for, in order.
+    pub fn deferred(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.iter().filter(|tool| tool.definition().is_deferred())
+    }
+
+    /// What a model sees of the set whose provider has no tool search: the tools that are not deferred
+    /// and, if some are, one tool that finds those and one that calls what was found. It is the same
+    /// for the whole life of the set, so that its rendered form is too.
+    pub fn visible(&self) -> ToolSet {
+        if !self.0.has_deferred {
+            return self.clone();
+        }
+        let view = self.0.visible.get_or_init(|| {
+            let mut view = Inner::default();
+            let mut tools: Vec<Arc<dyn Tool>> = self
+                .iter()
+                .filter(|tool| !tool.definition().is_deferred())
+                .cloned()
+                .collect();
+            if let Some((search, caller)) = search_tools(self) {
+                let caller = Arc::new(caller);
+                view.caller = Some(caller.clone());
+                tools.extend([Arc::new(search) as Arc<dyn Tool>, caller]);
+            }
+            for tool in tools {
+                view.by_name
+                    .insert(tool.name().to_owned(), view.tools.len());
+                view.tools.push(tool);
+            }
+            ToolSet(Arc::new(view))
+        });
+        view.clone()
+    }
+
+    /// The tool of this name, deferred or not, or one of those that search for them.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        match self.get(name) {
+            Some(tool) => Some(tool.clone()),
+            None if self.0.has_deferred => self.visible().get(name).cloned(),
+            None => None,
+        }
+    }
+
+    /// The call that is meant by one of the tool that calls found tools.
+    pub(crate) fn meant(&self, call: &ToolCall) -> Option<ToolCall> {
+        if !self.0.has_deferred || self.get(&call.name).is_some() {
+            return None;
+        }
+        let view = self.visible();
+        let caller = view
+            .0
+            .caller
+            .as_ref()
+            .filter(|caller| caller.name() == call.name)?;
+        caller.meant(call)
+    }
+
+    /// The same tools, all deferred.
+    #[must_use]
+    pub fn all_deferred(&self) -> ToolSet {
+        let tools = self
+            .iter()
+            .cloned()
+            .map(|tool| Arc::new(tool.deferred()) as Arc<dyn Tool>);
+        ToolSet::try_from_tools(tools).unwrap_or_default()
     }
 
     /// What a protocol makes of the set, made once. `key` tells protocols and dialects apart.

@@ -1,0 +1,47 @@
+//! One tool, declared differently.
+
+use std::sync::Arc;
+
+use super::{ApprovalFuture, Task, Tool, ToolDefinition, ToolFuture};
+use crate::ToolCall;
+
+/// A tool of which one instance is declared differently: deferred, renamed, given another deadline.
+///
+/// [`Tool::redefine`] and its kin make it.
+pub struct Redefined {
+    tool: Arc<dyn Tool>,
+    definition: ToolDefinition,
+}
+
+impl Redefined {
+    pub(super) fn new(
+        tool: Arc<dyn Tool>,
+        change: impl FnOnce(ToolDefinition) -> ToolDefinition,
+    ) -> Self {
+        let definition = change(tool.definition().clone());
+        Redefined { tool, definition }
+    }
+}
+
+impl Tool for Redefined {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn invoke<'a>(&'a self, call: &'a ToolCall) -> ToolFuture<'a> {
+        self.tool.invoke(call)
+    }
+
+    fn requires_approval(&self, call: &ToolCall) -> bool {
+        self.definition.requires_approval()
+            && (self.tool.requires_approval(call) || !self.tool.definition().requires_approval())
+    }
+
+    fn approval<'a>(&'a self, call: &'a ToolCall) -> Option<ApprovalFuture<'a>> {
+        self.tool.approval(call)
+    }
+
+    fn resume<'a>(&'a self, task: Task, call: &'a ToolCall) -> ToolFuture<'a> {
+        self.tool.resume(task, call)
+    }
+}
