@@ -333,14 +333,20 @@ async fn every_call_has_its_own_file_also_of_other_chats_r9() {
 
 #[tokio::test]
 async fn a_tool_of_any_name_can_spill_r9() {
-    let store = MemoryStore::new();
-    let name = format!("../../{}/con:\\", "ü".repeat(300));
-    let model = ScriptedModel::new().call(&name, json!({})).text("done");
-    let mut chat = Chat::new(model)
-        .with_tools(set([telling(&name, None, Ok("x".repeat(30_000)))]))
-        .with_file_store(store.clone());
-    chat.ask("go").await.unwrap();
-    assert_eq!(only_file(&store).await.1.len(), 30_000);
+    for name in ["con", "NUL", "_", "x-", &"n".repeat(64)] {
+        let folder = format!("tool-spill-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        let store = DirectoryStore::new(&folder).unwrap();
+        let model = ScriptedModel::new().call(name, json!({})).text("done");
+        let mut chat = Chat::new(model)
+            .with_tools(set([telling(name, None, Ok("x".repeat(30_000)))]))
+            .with_file_store(store.clone());
+        chat.ask("go").await.unwrap();
+        let files = store.list().await.unwrap();
+        assert_eq!(files.len(), 1, "{name}");
+        assert_eq!(files[0].size, 30_000, "{name}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ impl Redefined {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Tool for Redefined {
     fn definition(&self) -> &ToolDefinition {
         &self.definition

@@ -1,5 +1,5 @@
-//! How often the embedded model finds the right call, of twenty questions. Run by hand:
-//! `cargo test --test embedded_hits -- --ignored --nocapture`.
+//! How often the embedded model finds the right call, of twenty questions. It takes minutes:
+//! `cargo bench --bench embedded_hits`.
 
 use std::time::Instant;
 
@@ -238,9 +238,7 @@ fn spelled(calls: &Value) -> String {
     })
 }
 
-#[test]
-#[ignore = "takes minutes; a measurement, not a promise"]
-fn hits() {
+fn main() {
     let began = Instant::now();
     let engine = Embedded::new().load().unwrap();
     println!("loaded in {:.2?}", began.elapsed());
