@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tool_providers::protocol::Protocol;
 use tool_providers::protocol::chat_completions::{ChatCompletions, Dialect};
 use tool_providers::sse::Decoder;
 

@@ -1,476 +1,268 @@
-//! P1, P2, P4: recorded traffic of Chat Completions. Answers are compared with what an independent
-//! reader made of them, with the stream cut at every byte; our requests with the recorded ones.
+//! P1, P2, P4: recorded traffic of all protocols. Answers are compared with what an independent reader
+//! made of them, with the stream cut at every byte.
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use serde_json::{Value, json};
-use support::cassette::{dialect, recordings};
-use tool_core::model::Request;
-use tool_core::{
-    AssistantMessage, Attachment, AttachmentSource, Calls, FinishReason, FunctionTool, Message,
-    ModelError, RequestOptions, Tool, ToolChoice, ToolError, ToolSet, Transcript, UserMessage,
-    normalize,
-};
-use tool_providers::protocol::chat_completions::{ChatCompletions, Dialect};
-use tool_providers::protocol::parse_error;
+use serde_json::Value;
+use support::cassette::{all_recordings, protocol};
+use tool_core::{AssistantMessage, FinishReason, ModelError, Usage};
+use tool_providers::protocol::{Framing, Protocol, parse_error};
 use tool_providers::sse::Decoder;
-
-const PROTOCOL: &str = "chat_completions";
 
 #[test]
 fn every_recorded_answer_reads_as_an_independent_reader_read_it() {
     let mut read = 0;
-    for (file, recording) in recordings(PROTOCOL) {
-        let provider = recording["provider"].as_str().unwrap();
-        let protocol = ChatCompletions::new(dialect(provider), provider);
+    for (file, recording) in all_recordings() {
+        let name = recording["protocol"].as_str().unwrap();
+        let Some(protocol) = protocol(name, recording["provider"].as_str().unwrap()) else {
+            panic!("{file}: the protocol `{name}` is not known");
+        };
+        let judge = Judge {
+            file: &file,
+            name,
+            protocol: &*protocol,
+        };
         for exchange in recording["exchanges"].as_array().unwrap() {
-            let (response, expect) = (&exchange["response"], &exchange["expect"]);
             read += 1;
-            if let Some(status) = expect["error_status"].as_u64() {
-                let body = match &response["body"] {
-                    Value::String(text) => text.clone(),
-                    body => body.to_string(),
-                };
-                let error = parse_error(status as u16, body.as_bytes());
-                match response["body"]["error"]["message"].as_str() {
-                    Some(message) => assert!(error.message().starts_with(message), "{file}"),
-                    None => assert!(!error.message().is_empty(), "{file}"),
-                }
-                assert_eq!(error.status(), Some(status as u16), "{file}");
-                continue;
-            }
-            match &response["body"] {
-                Value::String(stream) => streamed(&file, &protocol, stream, expect),
-                body => {
-                    let answer = protocol.parse(body.to_string().as_bytes(), &mut |_| {});
-                    compare(&file, answer, expect);
-                }
-            }
+            judge.exchange(&exchange["response"], &exchange["expect"]);
         }
     }
     println!("{read} recorded answers");
 }
 
-/// The stream in one piece, byte by byte, and in two pieces for every place where it can be cut.
-fn streamed(file: &str, protocol: &ChatCompletions, stream: &str, expect: &Value) {
-    let bytes = stream.as_bytes();
-    compare(file, read(protocol, [bytes]), expect);
-    compare(file, read(protocol, bytes.chunks(1)), expect);
-
-    // Every place, but for streams so long that it would take minutes.
-    let step = 1 + bytes.len() / 20_000;
-    for cut in (0..=bytes.len()).step_by(step) {
-        let (start, end) = bytes.split_at(cut);
-        compare(file, read(protocol, [start, end]), expect);
-    }
-
-    // Cut off anywhere before its end is announced, there is no message.
-    let end = stream.find("\"finish_reason\":\"").unwrap_or(stream.len());
-    for cut in (0..end).step_by(1 + end / 50) {
-        read(protocol, [&bytes[..cut]]).unwrap_err();
-    }
+/// Compares the answers of a recording.
+struct Judge<'a> {
+    file: &'a str,
+    name: &'a str,
+    protocol: &'a dyn Protocol,
 }
 
-fn read<'a>(
-    protocol: &ChatCompletions,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> Result<AssistantMessage, ModelError> {
-    let mut decoder = Decoder::new();
-    let mut stream = protocol.stream();
-    for piece in pieces {
-        decoder.push(piece, |event| stream.push(event.data, &mut |_| {}))?;
-    }
-    stream.finish()
-}
-
-fn compare(file: &str, answer: Result<AssistantMessage, ModelError>, expect: &Value) {
-    if let Some(message) = expect["error"]["message"].as_str() {
-        assert_eq!(answer.unwrap_err().message(), message, "{file}");
-        return;
-    }
-    let answer = answer.unwrap_or_else(|error| panic!("{file}: {error}"));
-    assert_eq!(answer.text(), expect["text"].as_str().unwrap(), "{file}");
-    assert_eq!(
-        answer.thinking(),
-        expect["thinking"].as_str().unwrap(),
-        "{file}"
-    );
-
-    let expected = expect["tool_calls"].as_array().unwrap();
-    assert_eq!(answer.tool_calls().count(), expected.len(), "{file}");
-    for (call, expected) in answer.tool_calls().zip(expected) {
-        match expected["id"].as_str().unwrap() {
-            "" => assert!(!call.id.is_empty(), "{file}"),
-            id => assert_eq!(call.id, id, "{file}"),
+impl Judge<'_> {
+    fn exchange(&self, response: &Value, expect: &Value) {
+        if let Some(status) = expect["error_status"].as_u64() {
+            return self.refusal(status as u16, &response["body"]);
         }
-        assert_eq!(call.name, expected["name"].as_str().unwrap(), "{file}");
-        match expected["arguments"]["__invalid_json__"].as_str() {
-            Some(text) => assert_eq!(call.arguments.as_str(), text, "{file}"),
-            None => {
-                let arguments: Value = call.arguments.parse().unwrap();
-                assert_eq!(arguments, expected["arguments"], "{file}");
+        match &response["body"] {
+            Value::String(stream) => self.streamed(stream, expect),
+            body => {
+                let body = body.to_string();
+                let mut said = 0;
+                let answer = self.protocol.parse(body.as_bytes(), &mut |_| said += 1);
+                assert!(said > 0, "{}", self.file);
+                self.compare(answer, expect);
             }
         }
     }
 
-    let finish = match expect["finish"].as_str().unwrap() {
-        "stop" => FinishReason::Stop,
-        "tool_calls" => FinishReason::ToolCalls,
-        "length" => FinishReason::Length,
-        "content_filter" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.into()),
-    };
-    assert_eq!(answer.finish, finish, "{file}");
+    fn refusal(&self, status: u16, body: &Value) {
+        let file = self.file;
+        let text = match body {
+            Value::String(text) => text.clone(),
+            body => body.to_string(),
+        };
+        let error = parse_error(status, text.as_bytes());
+        match body["error"]["message"].as_str() {
+            Some(message) => assert!(error.message().starts_with(message), "{file}"),
+            None => assert!(!error.message().is_empty(), "{file}"),
+        }
+        assert_eq!(error.status(), Some(status), "{file}");
+    }
 
-    let usage = &expect["usage"];
-    let count = |path: &str| {
-        usage
-            .pointer(path)
-            .and_then(Value::as_u64)
-            .unwrap_or_default()
-    };
-    assert_eq!(answer.usage.input_tokens, count("/prompt_tokens"), "{file}");
-    assert_eq!(
-        answer.usage.output_tokens,
-        count("/completion_tokens"),
-        "{file}"
-    );
-    let cached = count("/prompt_tokens_details/cached_tokens");
-    assert_eq!(answer.usage.cached_input_tokens, cached, "{file}");
-    let reasoning = count("/completion_tokens_details/reasoning_tokens");
-    assert_eq!(answer.usage.reasoning_tokens, reasoning, "{file}");
-}
+    /// The stream in one piece, byte by byte, and in two pieces for every place where it can be cut.
+    fn streamed(&self, stream: &str, expect: &Value) {
+        let bytes = stream.as_bytes();
+        self.compare(self.read([bytes]), expect);
+        self.compare(self.read(bytes.chunks(1)), expect);
 
-#[test]
-fn every_recorded_request_is_the_one_we_send_but_for_justified_differences() {
-    let mut met = BTreeSet::new();
-    for (file, recording) in recordings(PROTOCOL) {
-        let provider = recording["provider"].as_str().unwrap();
-        let protocol = ChatCompletions::new(dialect(provider), provider);
-        for (number, exchange) in recording["exchanges"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .enumerate()
-        {
-            let recorded = &exchange["request"]["body"];
-            let Some(mut ours) = rebuild(&protocol, recorded) else {
-                println!("{file}, request {number}: holds what a chat of ours cannot");
-                continue;
-            };
-            let mut theirs = recorded.clone();
-            for (kind, _, level) in DIFFERENCES {
-                let before = (ours.clone(), theirs.clone());
-                level(protocol.dialect(), &mut ours);
-                level(protocol.dialect(), &mut theirs);
-                let told_apart = before.0 != before.1;
-                if told_apart && (ours != before.0 || theirs != before.1) {
-                    met.insert(*kind);
-                }
-            }
-            assert_eq!(ours, theirs, "{file}, request {number}");
+        // Every place, but for streams so long that it would take minutes.
+        let step = 1 + bytes.len() / 20_000 * 8;
+        for cut in (0..=bytes.len()).step_by(step) {
+            let (start, end) = bytes.split_at(cut);
+            self.compare(self.read([start, end]), expect);
+        }
+
+        // Cut off anywhere before its end is announced, there is no message.
+        let ends = [
+            "\"finish_reason\":\"",
+            "\"finishReason\": \"",
+            "event: message_stop",
+            "event: response.completed",
+            "event: response.incomplete",
+            "\"done\":true",
+        ];
+        let end = ends.iter().filter_map(|end| stream.find(end)).min();
+        let end = end.unwrap_or(stream.len() * 9 / 10);
+        for cut in (0..end).step_by(1 + end / 50) {
+            assert!(
+                self.read([&bytes[..cut]]).is_err(),
+                "{}, cut at {cut}",
+                self.file
+            );
         }
     }
-    println!("differences met: {met:#?}");
-}
 
-/// Levels one kind of difference in a body, ours or the recorded one.
-type Level = fn(&Dialect, &mut Value);
-
-/// What may differ between our request and the recorded one, of another client, and why.
-const DIFFERENCES: &[(&str, &str, Level)] = &[
-    (
-        "a default that is said or not",
-        "`stream: false` and `tool_choice: auto` are what a host does unasked; we say only the first",
-        |_, body| {
-            let members = body.as_object_mut().unwrap();
-            if members.get("stream") == Some(&json!(false)) {
-                members.remove("stream");
-            }
-            if members.get("tool_choice") == Some(&json!("auto")) {
-                members.remove("tool_choice");
-            }
-        },
-    ),
-    (
-        "the name of the token limit",
-        "OpenAI's reasoning models refuse `max_tokens`; its other models know the new name too",
-        |dialect, body| {
-            rename(
-                body,
-                &["max_tokens", "max_completion_tokens"],
-                dialect.max_tokens,
-            )
-        },
-    ),
-    (
-        "usage of a stream asked for",
-        "we ask every host that understands it; without it a stream tells no usage",
-        |dialect, body| {
-            if dialect.stream_options && body["stream"] == true {
-                body["stream_options"] = json!({ "include_usage": true });
-            }
-        },
-    ),
-    (
-        "text as an array of one part",
-        "both forms mean the same; text alone is understood by more servers",
-        |_, body| {
-            for message in messages(body) {
-                if let [part] = message["content"].as_array().map_or(&[][..], Vec::as_slice)
-                    && part["type"] == "text"
-                {
-                    message["content"] = part["text"].clone();
-                }
-            }
-        },
-    ),
-    (
-        "the role of the instructions",
-        "OpenAI reads `system` as `developer` where a model knows only that; others know no `developer`",
-        |_, body| {
-            for message in messages(body) {
-                if message["role"] == "developer" {
-                    message["role"] = json!("system");
-                }
-            }
-        },
-    ),
-    (
-        "no content beside calls",
-        "null, absent and empty mean the same; the empty text is accepted by all hosts",
-        |_, body| {
-            for message in messages(body)
-                .iter_mut()
-                .filter(|message| message["role"] == "assistant")
-            {
-                if message["content"].is_null() {
-                    message["content"] = json!("");
-                }
-            }
-        },
-    ),
-    (
-        "white space in arguments",
-        "we send back what the model wrote, others what they made of it",
-        |_, body| {
-            for call in messages(body).iter_mut().flat_map(calls) {
-                let arguments = call["function"]["arguments"].as_str().unwrap();
-                let arguments: Value = serde_json::from_str(arguments).unwrap();
-                call["function"]["arguments"] = arguments.to_string().into();
-            }
-        },
-    ),
-    (
-        "the index of a call sent back",
-        "it belongs to a stream; no host asks for it in a request",
-        |_, body| {
-            for call in messages(body).iter_mut().flat_map(calls) {
-                call.as_object_mut().unwrap().remove("index");
-            }
-        },
-    ),
-    (
-        "reasoning under two names",
-        "a host is sent the name under which it gave its reasoning",
-        |_, body| {
-            for message in messages(body) {
-                if message.get("reasoning").is_some() {
-                    message.as_object_mut().unwrap().remove("reasoning_content");
-                }
-            }
-        },
-    ),
-    (
-        "empty reasoning",
-        "where a host refuses a message without it in thinking mode, it is always there",
-        |dialect, body| {
-            for message in messages(body)
-                .iter_mut()
-                .filter(|message| message["role"] == "assistant")
-            {
-                if dialect.reasoning_always && message.get("reasoning_content").is_none() {
-                    message["reasoning_content"] = json!("");
-                }
-            }
-        },
-    ),
-    (
-        "`strict` inside of the schema",
-        "it belongs beside the schema, where the recorded client did not mean it",
-        |_, body| {
-            for function in functions(body) {
-                let schema = function["parameters"].as_object_mut().unwrap();
-                if schema.get("strict").is_some_and(Value::is_boolean) {
-                    schema.remove("strict");
-                }
-            }
-        },
-    ),
-    (
-        "the normal form of a schema",
-        "ours always says which members are required and that there are no others",
-        |_, body| {
-            for function in functions(body) {
-                function["parameters"] = normalize(function["parameters"].clone()).unwrap();
-            }
-        },
-    ),
-];
-
-fn rename(body: &mut Value, names: &[&str], name: &str) {
-    let members = body.as_object_mut().unwrap();
-    if let Some(value) = names.iter().find_map(|name| members.remove(*name)) {
-        members.insert(name.into(), value);
-    }
-}
-
-fn messages(body: &mut Value) -> &mut Vec<Value> {
-    body["messages"].as_array_mut().unwrap()
-}
-
-fn calls(message: &mut Value) -> impl Iterator<Item = &mut Value> {
-    let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
-    calls.into_iter().flatten()
-}
-
-fn functions(body: &mut Value) -> impl Iterator<Item = &mut Value> {
-    let tools = body.get_mut("tools").and_then(Value::as_array_mut);
-    tools
-        .into_iter()
-        .flatten()
-        .map(|tool| &mut tool["function"])
-}
-
-/// The recorded request as a question of the core, rendered by us.
-/// `None`: it holds a message that a chat of ours cannot.
-fn rebuild(protocol: &ChatCompletions, recorded: &Value) -> Option<Value> {
-    let mut instructions = None;
-    let mut transcript = Transcript::new();
-    for message in recorded["messages"].as_array().unwrap() {
-        match message["role"].as_str().unwrap() {
-            "system" | "developer" if transcript.messages().is_empty() => {
-                instructions = Some(text(&message["content"])?);
-            }
-            "user" => {
-                let mut user = UserMessage::new(text(&message["content"])?);
-                for part in message["content"].as_array().into_iter().flatten() {
-                    if let Some(url) = part["image_url"]["url"].as_str() {
-                        user = user.with_attachment(image(url));
+    fn read<'b>(
+        &self,
+        pieces: impl IntoIterator<Item = &'b [u8]>,
+    ) -> Result<AssistantMessage, ModelError> {
+        let mut stream = self.protocol.stream();
+        let mut decoder = Decoder::new();
+        let mut line = Vec::new();
+        for piece in pieces {
+            match self.protocol.framing() {
+                Framing::Lines => {
+                    for byte in piece {
+                        match byte {
+                            b'\n' => stream.push(&std::mem::take(&mut line), &mut |_| {})?,
+                            byte => line.push(*byte),
+                        }
                     }
                 }
-                transcript.push(Message::User(user));
+                _ => decoder.push(piece, |event| stream.push(event.data, &mut |_| {}))?,
             }
-            // As if the model had just answered it, so that what is to be echoed is kept.
-            "assistant" => {
-                let answer =
-                    json!({ "choices": [{ "message": message, "finish_reason": "stop" }] });
-                let answer = protocol.parse(answer.to_string().as_bytes(), &mut |_| {});
-                transcript.push(Message::Assistant(answer.unwrap()));
+        }
+        stream.push(&line, &mut |_| {})?;
+        stream.finish()
+    }
+
+    fn compare(&self, answer: Result<AssistantMessage, ModelError>, expect: &Value) {
+        let file = self.file;
+        let error = &expect["error"];
+        let message = error["message"]
+            .as_str()
+            .or(error["error"]["message"].as_str());
+        if let Some(message) = message.or(error.as_str()) {
+            assert_eq!(answer.unwrap_err().message(), message, "{file}");
+            return;
+        }
+        assert!(error.is_null(), "{file}: {error}");
+        let answer = answer.unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!(answer.text(), expect["text"].as_str().unwrap(), "{file}");
+        assert_eq!(
+            answer.thinking(),
+            expect["thinking"].as_str().unwrap(),
+            "{file}"
+        );
+        self.calls(&answer, expect);
+        let finish = expect["finish"].as_str().unwrap();
+        assert_eq!(answer.finish, self.finish(finish, &answer), "{file}");
+        assert_eq!(answer.usage, usage(&expect["usage"]), "{file}");
+        self.kept(&answer, expect);
+    }
+
+    fn calls(&self, answer: &AssistantMessage, expect: &Value) {
+        let file = self.file;
+        let none = Vec::new();
+        let ours = expect["tool_calls"].as_array().unwrap();
+        let remote = expect["approvals"].as_array().unwrap_or(&none);
+        assert_eq!(
+            answer.tool_calls().count(),
+            ours.len() + remote.len(),
+            "{file}"
+        );
+        for (call, expected) in answer.tool_calls().zip(ours.iter().chain(remote)) {
+            match expected["id"].as_str().unwrap_or_default() {
+                "" => assert!(!call.id.is_empty(), "{file}"),
+                id => assert_eq!(call.id, id, "{file}"),
             }
-            "tool" => {
-                let result = json!({
-                    "role": "tool",
-                    "call_id": message["tool_call_id"],
-                    "name": "",
-                    "outcome": "ok",
-                    "text": text(&message["content"])?,
-                });
-                transcript.push(serde_json::from_value(result).unwrap());
+            assert_eq!(call.name, expected["name"].as_str().unwrap(), "{file}");
+            assert_eq!(
+                call.server.as_deref(),
+                expected["server_label"].as_str(),
+                "{file}"
+            );
+            match expected["arguments"]["__invalid_json__"].as_str() {
+                Some(text) => assert_eq!(call.arguments.as_str(), text, "{file}"),
+                None => {
+                    let arguments: Value = call.arguments.parse().unwrap();
+                    assert_eq!(arguments, expected["arguments"], "{file}");
+                }
             }
-            _ => return None,
         }
     }
-    let tools = ToolSet::from_tools(recorded["tools"].as_array().into_iter().flatten().map(tool));
-    let choice = choice(&recorded["tool_choice"]);
-    let mut options = RequestOptions::new();
-    let known = [
-        "messages",
-        "model",
-        "stream",
-        "stream_options",
-        "tools",
-        "tool_choice",
-        "parallel_tool_calls",
-    ];
-    for (key, value) in recorded.as_object().unwrap() {
-        match key.as_str() {
-            "max_tokens" | "max_completion_tokens" => {
-                options = options.max_tokens(value.as_u64().unwrap() as u32);
+
+    fn finish(&self, finish: &str, answer: &AssistantMessage) -> FinishReason {
+        let calls = answer.tool_calls().count() > 0;
+        match (self.name, finish) {
+            (_, "completed" | "STOP" | "stop") if calls && self.name != "chat_completions" => {
+                FinishReason::ToolCalls
             }
-            key if known.contains(&key) => {}
-            key => options = options.extra(key, value.clone()),
+            (_, "stop" | "end_turn" | "STOP" | "completed") => FinishReason::Stop,
+            (_, "tool_calls" | "tool_use") => FinishReason::ToolCalls,
+            (_, "length" | "max_tokens" | "MAX_TOKENS") => FinishReason::Length,
+            ("responses", "max_output_tokens" | "incomplete") => FinishReason::Length,
+            (_, "content_filter" | "refusal") => FinishReason::ContentFilter,
+            (_, other) => FinishReason::Other(other.into()),
         }
     }
-    let calls = match recorded["parallel_tool_calls"].as_bool() {
-        None => Calls::Any,
-        Some(true) => Calls::Many,
-        Some(false) => Calls::One,
+
+    /// What is kept to be replayed holds all that the provider wants back.
+    fn kept(&self, answer: &AssistantMessage, expect: &Value) {
+        let file = self.file;
+        let raw = answer.raw.as_ref().map_or("[]", |raw| &raw.json);
+        let items: Value = serde_json::from_str(raw).unwrap();
+        let items: Vec<&Value> = items.as_array().into_iter().flatten().collect();
+        for expected in expect["server_items"].as_array().into_iter().flatten() {
+            let (kind, detail) = match expected.as_str().unwrap().split_once(':') {
+                Some((kind, detail)) => (kind, detail),
+                None => (expected.as_str().unwrap(), ""),
+            };
+            let found = items.iter().any(|item| {
+                item["type"] == kind
+                    && (detail.is_empty() || item["name"] == detail || item["execution"] == detail)
+            });
+            assert!(found, "{file}: {expected} in {raw}");
+        }
+        if let Some(signatures) = expect["signatures"].as_u64() {
+            let signed = |item: &&&Value| {
+                item["signature"].is_string() || item["thoughtSignature"].is_string()
+            };
+            let kept = items.iter().filter(signed).count() as u64;
+            // Words alone, though signed, need not be kept.
+            assert!(
+                kept == signatures || answer.tool_calls().count() == 0,
+                "{file}: {raw}"
+            );
+        }
+    }
+}
+
+/// The counts of any protocol.
+fn usage(told: &Value) -> Usage {
+    let count = |paths: &[&str]| -> u64 {
+        let counts = paths.iter().filter_map(|path| told.pointer(path)?.as_u64());
+        counts.sum()
     };
-    let request = Request::new(&transcript, &tools, &choice, &options)
-        .with_instructions(instructions.as_deref())
-        .with_calls(calls)
-        .with_stream(recorded["stream"] == true);
-    let pieces = protocol
-        .render(recorded["model"].as_str().unwrap(), &request)
-        .unwrap();
-    Some(serde_json::from_slice(&pieces.concat()).unwrap())
-}
-
-/// The text of a content that holds no more than text and images.
-fn text(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => {
-            let known = |part: &Value| part["type"] == "text" || part["type"] == "image_url";
-            let texts = parts.iter().filter_map(|part| part["text"].as_str());
-            parts.iter().all(known).then(|| texts.collect())
-        }
-        _ => None,
-    }
-}
-
-fn image(url: &str) -> Attachment {
-    let data = url
-        .strip_prefix("data:")
-        .and_then(|data| data.split_once(";base64,"));
-    match data {
-        Some((kind, data)) => Attachment {
-            media_type: kind.into(),
-            name: None,
-            source: AttachmentSource::Base64(data.into()),
-        },
-        None => Attachment::from_url("image/*", url),
-    }
-}
-
-fn tool(declaration: &Value) -> Arc<dyn Tool> {
-    let function = &declaration["function"];
-    let mut schema = function["parameters"].clone();
-    schema.as_object_mut().unwrap().remove("strict");
-    let run = async |_: Value| Ok::<_, ToolError>("");
-    let text = |key: &str| function[key].as_str().unwrap_or_default();
-    let tool = FunctionTool::new(text("name"), text("description"), schema, run).unwrap();
-    match function["strict"].as_bool() {
-        Some(strict) => Arc::new(tool.define(|definition| definition.with_strict(strict))),
-        None => Arc::new(tool),
-    }
-}
-
-fn choice(recorded: &Value) -> ToolChoice {
-    match recorded {
-        Value::String(word) => match word.as_str() {
-            "required" | "any" => ToolChoice::Required,
-            "none" => ToolChoice::None,
-            _ => ToolChoice::Auto,
-        },
-        Value::Object(choice) => {
-            ToolChoice::Tool(choice["function"]["name"].as_str().unwrap().into())
-        }
-        _ => ToolChoice::Auto,
-    }
+    let input = count(&[
+        "/prompt_tokens",
+        "/input_tokens",
+        "/cache_read_input_tokens",
+        "/cache_creation_input_tokens",
+        "/promptTokenCount",
+        "/toolUsePromptTokenCount",
+        "/prompt_eval_count",
+    ]);
+    let output = count(&[
+        "/completion_tokens",
+        "/output_tokens",
+        "/candidatesTokenCount",
+        "/thoughtsTokenCount",
+        "/eval_count",
+    ]);
+    let cached = count(&[
+        "/prompt_tokens_details/cached_tokens",
+        "/input_tokens_details/cached_tokens",
+        "/cache_read_input_tokens",
+        "/cachedContentTokenCount",
+    ]);
+    let reasoning = count(&[
+        "/completion_tokens_details/reasoning_tokens",
+        "/output_tokens_details/reasoning_tokens",
+        "/output_tokens_details/thinking_tokens",
+        "/thoughtsTokenCount",
+    ]);
+    Usage::new(input, output)
+        .with_cached_input_tokens(cached)
+        .with_reasoning_tokens(reasoning)
 }

@@ -14,6 +14,7 @@ use tool_core::{
     RawItems, RequestOptions, Tool, ToolCall, ToolChoice, ToolError, ToolSet, Transcript,
     UserMessage,
 };
+use tool_providers::protocol::Protocol;
 use tool_providers::protocol::chat_completions::{ChatCompletions, Dialect};
 
 struct Asking {
@@ -416,7 +417,7 @@ fn what_a_user_attaches_is_sent_as_parts_and_what_cannot_be_sent_is_an_error() {
         ),
     ] {
         let error = with(provider, attachment).unwrap_err();
-        assert_eq!(error.kind(), ModelErrorKind::BadRequest);
+        assert_eq!(error.kind(), ModelErrorKind::UnsupportedAttachment);
         assert!(error.message().contains("attachment"), "{error}");
     }
 }

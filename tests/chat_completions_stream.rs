@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use support::cassette::dialect;
 use tool_core::model::Delta;
 use tool_core::{AssistantMessage, Block, FinishReason, ModelError, ModelErrorKind};
+use tool_providers::protocol::Protocol;
 use tool_providers::protocol::chat_completions::{ChatCompletions, Dialect};
 
 fn read(chunks: &[&str]) -> Result<AssistantMessage, ModelError> {

@@ -52,7 +52,9 @@ fn the_order_is_the_documented_one_and_tool_provider_wins_over_it() {
     assert!(description(&chosen).contains("ollama at http://box:11434/v1"));
     let error = pick(&[("TOOL_PROVIDER", "nobody")]).unwrap_err();
     assert!(
-        error.to_string().contains("openai, openrouter, mistral"),
+        error
+            .to_string()
+            .contains("openai, anthropic, gemini, openrouter, mistral"),
         "{error}"
     );
     let error = pick(&[("TOOL_PROVIDER", "xai")]).unwrap_err();

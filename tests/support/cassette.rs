@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tool_providers::protocol::chat_completions::Dialect;
-use tool_providers::{Compatible, DeepSeek, Mistral, Ollama, OpenAi, OpenRouter, XAi};
+use tool_providers::protocol::{Protocol, responses};
+use tool_providers::{Api, Compatible, DeepSeek, Mistral, Ollama, OpenAi, OpenRouter, XAi};
 
 /// The folder that `TOOL_CASSETTES` names, else `../shared/cassettes`.
 pub fn folder() -> Option<PathBuf> {
@@ -20,8 +21,15 @@ pub fn folder() -> Option<PathBuf> {
     found
 }
 
-/// All recordings of a protocol, with their file names.
+/// The recordings of a protocol, with their file names.
 pub fn recordings(protocol: &str) -> Vec<(String, Value)> {
+    let mut all = all_recordings();
+    all.retain(|(_, recording)| recording["protocol"] == protocol);
+    all
+}
+
+/// All recordings, with their file names.
+pub fn all_recordings() -> Vec<(String, Value)> {
     let Some(folder) = folder() else {
         return Vec::new();
     };
@@ -34,12 +42,10 @@ pub fn recordings(protocol: &str) -> Vec<(String, Value)> {
         {
             let text = std::fs::read(&path).unwrap();
             let recording: Value = serde_json::from_slice(&text).unwrap();
-            if recording["protocol"] == protocol {
-                found.push((
-                    path.file_name().unwrap().to_string_lossy().into(),
-                    recording,
-                ));
-            }
+            found.push((
+                path.file_name().unwrap().to_string_lossy().into(),
+                recording,
+            ));
         }
     }
     found.sort_by(|one, other| one.0.cmp(&other.0));
@@ -48,6 +54,7 @@ pub fn recordings(protocol: &str) -> Vec<(String, Value)> {
 
 /// How the recorded provider speaks.
 pub fn dialect(provider: &str) -> Dialect {
+    let provider_name = provider;
     let provider = match provider {
         "openai" => OpenAi::new("key"),
         "deepseek" => DeepSeek::new("key"),
@@ -57,5 +64,23 @@ pub fn dialect(provider: &str) -> Dialect {
         "ollama" => Ollama::local(),
         _ => Compatible::at("http://localhost/v1"),
     };
-    provider.dialect().clone()
+    match provider.spoken() {
+        Api::ChatCompletions(dialect) => dialect.clone(),
+        _ if provider_name == "openai" => Dialect::OPENAI,
+        _ => Dialect::STANDARD,
+    }
+}
+
+/// A recorded protocol, as the recorded provider speaks it.
+pub fn protocol(name: &str, provider: &str) -> Option<Box<dyn Protocol>> {
+    let api = match (name, provider) {
+        ("chat_completions", _) => Api::ChatCompletions(dialect(provider)),
+        ("responses", "openai") => Api::Responses(responses::Dialect::OPENAI),
+        ("responses", _) => Api::responses(),
+        ("messages", _) => Api::anthropic(),
+        ("generate_content", _) => Api::Gemini,
+        ("ollama_chat", _) => Api::Ollama,
+        _ => return None,
+    };
+    Some(api.protocol(provider))
 }

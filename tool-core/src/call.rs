@@ -103,6 +103,10 @@ pub struct ToolCall {
     pub name: String,
     /// What the model sent.
     pub arguments: Arguments,
+    /// The remote server on which the provider runs the call once it is approved; `None`: this
+    /// application runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// What a provider wants echoed with the call, as JSON text, opaque to everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<String>,
@@ -123,9 +127,19 @@ impl ToolCall {
             id: id.into(),
             name: name.into(),
             arguments: arguments.into(),
+            server: None,
             provider_state: None,
             key: String::new(),
             context: None,
+        }
+    }
+
+    /// The same call, for the provider to run on this remote server.
+    #[must_use]
+    pub fn on_server(self, server: impl Into<String>) -> Self {
+        ToolCall {
+            server: Some(server.into()),
+            ..self
         }
     }
 
@@ -299,6 +313,7 @@ impl PartialEq for ToolCall {
         self.id == other.id
             && self.name == other.name
             && self.arguments == other.arguments
+            && self.server == other.server
             && self.provider_state == other.provider_state
             && self.key == other.key
     }

@@ -131,6 +131,8 @@ pub enum FinishReason {
     Length,
     /// The provider withheld the answer.
     ContentFilter,
+    /// The provider interrupted a long answer; asked again, it goes on with it.
+    Interrupted,
     /// Something else, in the provider's words.
     Other(String),
 }
@@ -222,7 +224,7 @@ impl ToolResult {
 
     /// Whether a provider that has an error flag is told of an error.
     pub fn is_error(&self) -> bool {
-        self.outcome != Outcome::Ok
+        !matches!(self.outcome, Outcome::Ok | Outcome::Approved)
     }
 }
 
@@ -245,4 +247,7 @@ pub enum Outcome {
     NotStarted,
     /// The call ran and was interrupted; whether it took effect is not known.
     Unknown,
+    /// A person approved the call; the provider runs it on a remote server, and the result is part of
+    /// the next answer.
+    Approved,
 }

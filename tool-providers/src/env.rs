@@ -26,6 +26,8 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 /// | provider | address | key | model |
 /// | --- | --- | --- | --- |
 /// | `openai`, or any server that speaks its protocol | `OPENAI_BASE_URL` | `OPENAI_API_KEY` | `OPENAI_MODEL` |
+/// | `anthropic` | `ANTHROPIC_BASE_URL` | `ANTHROPIC_API_KEY` | `ANTHROPIC_MODEL` |
+/// | `gemini` | `GEMINI_BASE_URL` | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `GEMINI_MODEL` |
 /// | `openrouter` | `OPENROUTER_BASE_URL` | `OPENROUTER_API_KEY` | `OPENROUTER_MODEL` |
 /// | `mistral` | `MISTRAL_BASE_URL` | `MISTRAL_API_KEY` | `MISTRAL_MODEL` |
 /// | `deepseek` | `DEEPSEEK_BASE_URL` | `DEEPSEEK_API_KEY` | `DEEPSEEK_MODEL` |
@@ -124,8 +126,9 @@ fn nothing_set() -> ModelError {
         .iter()
         .flat_map(|vendor| {
             vendor
-                .key_variable
-                .iter()
+                .key_variables
+                .first()
+                .into_iter()
                 .chain(vendor.address_variables.first())
         })
         .copied()

@@ -3,8 +3,8 @@
 //! | to | see |
 //! | --- | --- |
 //! | use what the environment names | [`from_env`] |
-//! | use a vendor | [`OpenAi`], [`OpenRouter`], [`Mistral`], [`DeepSeek`], [`XAi`], [`Ollama`] |
-//! | use any other server that speaks Chat Completions | [`Compatible`] |
+//! | use a vendor | [`OpenAi`], [`Anthropic`], [`Gemini`], [`OpenRouter`], [`Mistral`], [`DeepSeek`], [`XAi`], [`Ollama`] |
+//! | use any other server that speaks one of their protocols | [`Compatible`], [`Api`] |
 //! | set key, address, limits and retries | [`Provider`], [`Timeouts`] |
 //! | have a model in this process, with no key | `embedded`, with the feature of that name |
 //! | build a provider of your own | [`protocol`], [`sse`], [`retry`] |
@@ -30,6 +30,7 @@ pub mod sse;
 pub use env::{EnvModel, from_env, from_variables};
 pub use http::Timeouts;
 pub use provider::{
-    ChatModel, Compatible, DeepSeek, Mistral, Ollama, OpenAi, OpenRouter, Provider, XAi,
+    Anthropic, Api, ChatModel, Compatible, DeepSeek, Gemini, Mistral, Ollama, OpenAi, OpenRouter,
+    Provider, XAi,
 };
 pub use secret::Secret;

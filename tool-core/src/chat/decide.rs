@@ -48,7 +48,7 @@ impl Chat {
             .awaiting_approval()
             .map(|pending| PendingApproval {
                 call: pending.call.clone(),
-                server: None,
+                server: pending.call.server.clone(),
                 possibly_done: pending.possibly_done,
             });
         waiting.collect()
@@ -101,6 +101,12 @@ impl Chat {
     ) -> Result<(), ChatError> {
         let tools = self.tools.clone();
         let pending = self.waiting(call.as_ref())?;
+        if let Some(server) = &pending.call.server {
+            let text = format!(
+                "the provider runs this call on `{server}` with the arguments it has; deny it to change them"
+            );
+            return Err(ChatError::new(ChatErrorKind::InvalidInput, text));
+        }
         let edited = pending.call.with_arguments(Arguments::from(arguments));
         if let Some(tool) = tools.get(&edited.name) {
             let checked = tool.definition().check(&edited);

@@ -172,6 +172,7 @@ impl Chat {
             &self.config.request_options,
         )
         .with_instructions(self.instructions.as_deref())
+        .with_allowed(self.tool_options.only.as_deref())
         .with_calls(self.tool_options.calls)
         .with_stream(self.config.streaming);
         let Some(answer) = driver::generate(
@@ -280,6 +281,7 @@ impl Chat {
             ran_any: false,
             chat: &self.id,
             calls: self.tool_options.calls,
+            allowed: self.tool_options.only.as_deref(),
             concurrency: self
                 .tool_options
                 .concurrency
@@ -294,8 +296,26 @@ impl Chat {
     }
 
     fn check(&self) -> Result<(), ChatError> {
+        let only = self.tool_options.only.as_deref();
+        let absent = only
+            .into_iter()
+            .flatten()
+            .find(|name| self.tools.get(name).is_none());
         let fault = match (&self.fault, &self.tool_options.choice) {
             (Some(fault), _) => fault.clone(),
+            (None, _) if absent.is_some() => {
+                let names: Vec<&str> = self.tools.names().collect();
+                format!(
+                    "only `{}` is to be called, among others, but the chat has only: {}",
+                    absent.map_or("", String::as_str),
+                    names.join(", ")
+                )
+            }
+            (None, ToolChoice::Tool(name)) if only.is_some_and(|only| !only.contains(name)) => {
+                format!(
+                    "the tool `{name}` is to be chosen, but it is not among those that may be called"
+                )
+            }
             _ if self.tool_options.calls.limit() == Some(0) => {
                 "no calls at all are allowed; use `ToolChoice::None` for that".into()
             }
@@ -309,9 +329,7 @@ impl Chat {
                     names.join(", ")
                 )
             }
-            (None, ToolChoice::Tool(name))
-                if !self.model.searches_tools() && self.tools.visible().get(name).is_none() =>
-            {
+            (None, ToolChoice::Tool(name)) if self.tools.visible().get(name).is_none() => {
                 format!(
                     "the tool `{name}` is to be chosen, but it is deferred: offer it from the start"
                 )

@@ -8,6 +8,7 @@ use crate::{Calls, ToolChoice};
 pub struct ToolOptions {
     pub(super) choice: ToolChoice,
     pub(super) keep_choice: bool,
+    pub(super) only: Option<Vec<String>>,
     pub(super) calls: Calls,
     pub(super) concurrency: Option<Concurrency>,
 }
@@ -63,6 +64,17 @@ impl ToolOptions {
     pub fn keep_choice(self) -> Self {
         ToolOptions {
             keep_choice: true,
+            ..self
+        }
+    }
+
+    /// Lets the model call these of the chat's tools only. The provider is told where it can be, so
+    /// that what it keeps of the other tools stays valid; else they are left out. A call of another tool
+    /// does not run.
+    #[must_use]
+    pub fn only<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
+        ToolOptions {
+            only: Some(names.into_iter().map(Into::into).collect()),
             ..self
         }
     }

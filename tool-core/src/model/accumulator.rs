@@ -25,6 +25,7 @@ enum Part {
         id: String,
         name: String,
         arguments: String,
+        server: Option<String>,
         state: Option<String>,
     },
 }
@@ -48,6 +49,14 @@ impl Accumulator {
                     arguments.push_str(text);
                 }
             }
+            Delta::CallServer {
+                slot,
+                server: label,
+            } => {
+                if let Some(Part::Call { server, .. }) = self.call(*slot) {
+                    *server = Some((*label).into());
+                }
+            }
             Delta::CallState { slot, json } => {
                 if let Some(Part::Call { state, .. }) = self.call(*slot) {
                     *state = Some((*json).into());
@@ -69,9 +78,11 @@ impl Accumulator {
                 id,
                 name,
                 arguments,
+                server,
                 state,
             } => {
                 let mut call = ToolCall::new(id, name, arguments);
+                call.server = server;
                 call.provider_state = state;
                 Block::ToolCall(call)
             }
@@ -94,6 +105,7 @@ impl Accumulator {
             id: id.into(),
             name: name.into(),
             arguments: String::new(),
+            server: None,
             state: None,
         });
     }

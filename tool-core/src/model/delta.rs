@@ -29,6 +29,13 @@ pub enum Delta<'a> {
         /// The next piece of the text.
         text: &'a str,
     },
+    /// A call runs on a remote server, once it is approved.
+    CallServer {
+        /// Which call.
+        slot: usize,
+        /// The label of the server.
+        server: &'a str,
+    },
     /// What the provider wants echoed with a call.
     CallState {
         /// Which call.

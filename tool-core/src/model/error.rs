@@ -35,6 +35,8 @@ pub enum ModelErrorKind {
     ContextLength,
     /// The provider does not accept the request.
     BadRequest,
+    /// An image or a file that the provider does not take in this place.
+    UnsupportedAttachment,
     /// The provider failed.
     Server,
     /// The provider could not be reached, or the connection broke.

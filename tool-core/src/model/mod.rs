@@ -6,6 +6,7 @@
 mod accumulator;
 mod delta;
 mod error;
+mod remote;
 mod request;
 
 use std::pin::Pin;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 pub use accumulator::Accumulator;
 pub use delta::Delta;
 pub use error::{ModelError, ModelErrorKind};
-pub use request::{Calls, Request, RequestOptions, ToolChoice};
+pub use remote::{RemoteApproval, RemoteMcp};
+pub use request::{Calls, HostedTool, Request, RequestOptions, ToolChoice};
 
 use crate::AssistantMessage;
 
@@ -61,6 +63,10 @@ macro_rules! forward {
 
             fn provider(&self) -> &str {
                 (**self).provider()
+            }
+
+            fn searches_tools(&self) -> bool {
+                (**self).searches_tools()
             }
 
             fn generate<'a>(&'a self, request: Request<'a>, sink: &'a mut DeltaSink<'_>) -> ModelFuture<'a> {

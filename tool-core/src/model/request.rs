@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::RemoteMcp;
 use crate::tool::Named;
 use crate::{ToolSet, Transcript};
 
@@ -18,6 +19,8 @@ pub struct Request<'a> {
     pub tools: &'a ToolSet,
     /// Whether and which tools the model may call.
     pub choice: &'a ToolChoice,
+    /// The only tools that it may call; `None`: all.
+    pub allowed: Option<&'a [String]>,
     /// How many calls one answer may hold.
     pub calls: Calls,
     /// Sampling and limits.
@@ -39,6 +42,7 @@ impl<'a> Request<'a> {
             transcript,
             tools,
             choice,
+            allowed: None,
             calls: Calls::Any,
             options,
             stream: false,
@@ -52,6 +56,18 @@ impl<'a> Request<'a> {
             instructions,
             ..self
         }
+    }
+
+    /// Sets the only tools that the model may call.
+    #[must_use]
+    pub fn with_allowed(self, allowed: Option<&'a [String]>) -> Self {
+        Request { allowed, ..self }
+    }
+
+    /// Whether the model may call the tool of this name.
+    pub fn allows(&self, name: &str) -> bool {
+        self.allowed
+            .is_none_or(|allowed| allowed.iter().any(|known| known == name))
     }
 
     /// Sets how many calls one answer may hold.
@@ -75,8 +91,23 @@ pub struct RequestOptions {
     pub temperature: Option<f64>,
     /// The most tokens an answer may have.
     pub max_tokens: Option<u32>,
+    /// MCP servers that the provider calls itself.
+    pub remote_mcp: Vec<RemoteMcp>,
+    /// Other tools that the provider runs itself.
+    pub hosted_tools: Vec<HostedTool>,
     /// Members merged verbatim into the body of every request; they win over ours.
     pub extra: Map<String, Value>,
+}
+
+/// A tool that a provider runs itself, such as a web search, in the provider's own words.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct HostedTool {
+    /// The protocol it is for (`chat_completions`, `responses`, `anthropic`, `gemini`); the others leave
+    /// it out.
+    pub protocol: String,
+    /// Its entry in the list of tools.
+    pub declaration: Value,
 }
 
 impl RequestOptions {
@@ -101,6 +132,24 @@ impl RequestOptions {
             max_tokens: Some(max_tokens),
             ..self
         }
+    }
+
+    /// Adds an MCP server that the provider calls itself.
+    #[must_use]
+    pub fn remote_mcp(mut self, server: RemoteMcp) -> Self {
+        self.remote_mcp.push(server);
+        self
+    }
+
+    /// Adds a tool that the provider runs itself: its entry in the list of tools, for one protocol
+    /// (`chat_completions`, `responses`, `anthropic`, `gemini`).
+    #[must_use]
+    pub fn hosted_tool(mut self, protocol: impl Into<String>, declaration: Value) -> Self {
+        self.hosted_tools.push(HostedTool {
+            protocol: protocol.into(),
+            declaration,
+        });
+        self
     }
 
     /// Adds a member that is merged verbatim into the body of every request.

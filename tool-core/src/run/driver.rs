@@ -43,6 +43,8 @@ pub(crate) struct Driver<'a> {
     /// What the keys of this chat's calls begin with.
     pub(crate) chat: &'a str,
     pub(crate) calls: Calls,
+    /// The only tools that may be called.
+    pub(crate) allowed: Option<&'a [String]>,
     /// How many calls run at once.
     pub(crate) concurrency: usize,
     /// How many calls may be made.
@@ -185,7 +187,7 @@ impl Driver<'_> {
                 self.record(index, result);
                 continue;
             }
-            match admission(index, &pending.call, self.tools, self.calls) {
+            match admission(index, &pending.call, self) {
                 Ok(needs_approval) => self.round.calls[index].needs_approval = Some(needs_approval),
                 Err(result) => self.record(index, result),
             }
@@ -249,6 +251,12 @@ impl Driver<'_> {
         task: Option<Task>,
     ) -> Option<impl Future<Output = Ran> + Send + use<>> {
         let pending = &mut self.round.calls[index];
+        if let Some(server) = &pending.call.server {
+            let text = format!("Approved; the provider runs it on `{server}`.");
+            let result = ToolResult::new(&pending.call, Outcome::Approved, text);
+            self.record(index, result);
+            return None;
+        }
         let Some(tool) = self.tools.find(&pending.call.name) else {
             let result = unknown(&pending.call, self.tools);
             self.record(index, result);
@@ -363,7 +371,8 @@ impl Driver<'_> {
 
 /// Reads the decisions that the application keeps. One that cannot be read is still to come.
 async fn consult(round: &mut Round, tools: &ToolSet, hub: &Hub) {
-    for pending in round.calls.iter_mut().filter(|call| call.awaits_approval()) {
+    let waiting = |call: &&mut PendingCall| call.awaits_approval() && call.call.server.is_none();
+    for pending in round.calls.iter_mut().filter(waiting) {
         let Some(tool) = tools.find(&pending.call.name) else {
             continue;
         };
@@ -383,13 +392,12 @@ async fn consult(round: &mut Round, tools: &ToolSet, hub: &Hub) {
     }
 }
 
-fn admission(
-    index: usize,
-    call: &ToolCall,
-    tools: &ToolSet,
-    calls: Calls,
-) -> Result<bool, ToolResult> {
-    if let Some(limit) = calls.limit()
+fn admission(index: usize, call: &ToolCall, driver: &Driver<'_>) -> Result<bool, ToolResult> {
+    if call.server.is_some() {
+        return Ok(true);
+    }
+    let tools = driver.tools;
+    if let Some(limit) = driver.calls.limit()
         && index >= limit
     {
         let text = format!(
@@ -400,6 +408,17 @@ fn admission(
     let Some(tool) = tools.find(&call.name) else {
         return Err(unknown(call, tools));
     };
+    if let Some(allowed) = driver.allowed
+        && tools.get(&call.name).is_some()
+        && !allowed.contains(&call.name)
+    {
+        let text = format!(
+            "The tool `{}` cannot be called now. These can: {}.",
+            call.name,
+            allowed.join(", ")
+        );
+        return Err(ToolResult::new(call, Outcome::Error, text));
+    }
     // A predicate that panics has not said that the call is harmless.
     let needs_approval =
         catch_unwind(AssertUnwindSafe(|| tool.requires_approval(call))).unwrap_or(true);

@@ -1,6 +1,6 @@
 //! When a run of the loop stops by itself.
 
-use crate::{AssistantMessage, Message, Outcome, ToolResult};
+use crate::{AssistantMessage, FinishReason, Message, Outcome, ToolResult};
 
 /// When a run of the loop stops by itself. Everything is counted since the user last spoke.
 ///
@@ -30,6 +30,9 @@ pub enum Stop {
     /// The model was cut off in the middle of its calls again and again.
     CutOff,
 }
+
+/// How often in a row a provider may interrupt an answer, and be asked to go on.
+const INTERRUPTED_IN_A_ROW: usize = 8;
 
 /// How often in a row an answer may be cut off in the middle of its calls.
 const CUT_OFF_IN_A_ROW: usize = 2;
@@ -75,6 +78,13 @@ impl Limits {
             consecutive_failures: Some(failures),
             ..self
         }
+    }
+
+    /// Whether the last answer was interrupted by its provider, and not yet too often in a row.
+    pub(crate) fn goes_on(messages: &[Message]) -> bool {
+        let interrupted = |answer: &&AssistantMessage| answer.finish == FinishReason::Interrupted;
+        let in_a_row = answers(messages).take_while(interrupted).count();
+        (1..=INTERRUPTED_IN_A_ROW).contains(&in_a_row)
     }
 
     /// The limit that is reached, before the next request.

@@ -59,6 +59,7 @@ pub(super) fn identify(answer: &mut AssistantMessage, chat: &str, message: usize
         Block::ToolCall(call) => Some(call),
         _ => None,
     });
+    let mut renamed = false;
     for (position, call) in calls.enumerate() {
         call.set_place(chat, message, position);
         let mut id = call.id.clone();
@@ -67,6 +68,11 @@ pub(super) fn identify(answer: &mut AssistantMessage, chat: &str, message: usize
             copy += 1;
             id = format!("{}_{copy}", call.id);
         }
+        renamed |= call.id != id;
         call.id = id;
+    }
+    // The provider's own form names the calls otherwise than their results will.
+    if renamed {
+        answer.raw = None;
     }
 }

@@ -31,7 +31,11 @@ pub(crate) fn next(messages: &[Message], round: &Round, limits: &Limits, can_res
     }
     match messages.last() {
         None => Next::Complete,
-        Some(Message::Assistant(answer)) if answer.tool_calls().next().is_none() => Next::Complete,
+        Some(Message::Assistant(answer))
+            if answer.tool_calls().next().is_none() && !Limits::goes_on(messages) =>
+        {
+            Next::Complete
+        }
         Some(_) => limits.reached(messages).map_or(Next::Generate, Next::Stop),
     }
 }

@@ -14,6 +14,15 @@ pub(super) struct Misfit {
     text: &'static str,
 }
 
+impl Misfit {
+    pub(super) fn at(path: &str, text: &'static str) -> Self {
+        Misfit {
+            path: path.to_owned(),
+            text,
+        }
+    }
+}
+
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -243,7 +252,7 @@ fn wrapped(mut schema: Map<String, Value>, other: Option<Value>) -> Map<String, 
     outer
 }
 
-fn note(schema: &mut Map<String, Value>, notes: &str) {
+pub(super) fn note(schema: &mut Map<String, Value>, notes: &str) {
     let text = match schema.get("description").and_then(Value::as_str) {
         Some(text) => format!("{text} ({notes})"),
         None => notes.to_owned(),

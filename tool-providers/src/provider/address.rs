@@ -44,7 +44,11 @@ impl Address {
             )));
         };
         let given = uri.path().trim_end_matches('/');
-        let given = given.strip_suffix("/chat/completions").unwrap_or(given);
+        let resources = ["/chat/completions", "/responses", "/messages"];
+        let given = resources
+            .iter()
+            .find_map(|resource| given.strip_suffix(resource))
+            .unwrap_or(given);
         Ok(Address {
             server: format!("{scheme}://{authority}"),
             path: if given.is_empty() { path } else { given }.to_owned(),
@@ -64,9 +68,18 @@ impl Address {
         values.map(|(_, value)| Secret::new(value)).collect()
     }
 
+    /// Scheme and authority.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// The URL of a resource, such as `/models`.
     pub(crate) fn at(&self, resource: &str) -> Result<Uri, ModelError> {
-        let text = format!("{}{}{resource}{}", self.server, self.path, self.query);
+        let query = match resource.contains('?') {
+            true => self.query.replacen('?', "&", 1),
+            false => self.query.clone(),
+        };
+        let text = format!("{}{}{resource}{query}", self.server, self.path);
         text.parse().map_err(|error| {
             let text = format!("`{self}` is not an address");
             ModelError::new(ModelErrorKind::Configuration, text).with_source(error)

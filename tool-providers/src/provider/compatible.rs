@@ -1,19 +1,23 @@
 //! Any other server that speaks Chat Completions.
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::protocol::chat_completions::Dialect;
 
 static VENDOR: Vendor = Vendor {
     name: "compatible",
     address: "",
     path: "/v1",
-    key_variable: None,
+    key_variables: &[],
     address_variables: &[],
     model_variable: "",
     model: None,
     complete: str::to_owned,
-    dialect: Dialect::STANDARD,
+    api: Api::ChatCompletions(DIALECT),
+    api_elsewhere: Api::ChatCompletions(DIALECT),
+    auth: Auth::Bearer,
 };
+
+const DIALECT: Dialect = Dialect::STANDARD;
 
 /// Any server that speaks Chat Completions: llama.cpp, vLLM, and many more.
 ///

@@ -2,7 +2,7 @@
 
 use tool_core::ModelError;
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::env;
 use crate::protocol::chat_completions::Dialect;
 use crate::secret::Secret;
@@ -11,21 +11,25 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "deepseek",
     address: "https://api.deepseek.com",
     path: "",
-    key_variable: Some("DEEPSEEK_API_KEY"),
+    key_variables: &["DEEPSEEK_API_KEY"],
     address_variables: &["DEEPSEEK_BASE_URL"],
     model_variable: "DEEPSEEK_MODEL",
     model: Some("deepseek-chat"),
     complete: str::to_owned,
-    dialect: Dialect {
-        reasoning: &["reasoning_content"],
-        // In thinking mode a message without it is refused.
-        reasoning_always: true,
-        parallel_tool_calls: false,
-        strict: false,
-        images: false,
-        files: false,
-        ..Dialect::STANDARD
-    },
+    api: Api::ChatCompletions(DIALECT),
+    api_elsewhere: Api::ChatCompletions(DIALECT),
+    auth: Auth::Bearer,
+};
+
+const DIALECT: Dialect = Dialect {
+    reasoning: &["reasoning_content"],
+    // In thinking mode a message without it is refused.
+    reasoning_always: true,
+    parallel_tool_calls: false,
+    strict: false,
+    images: false,
+    files: false,
+    ..Dialect::STANDARD
 };
 
 /// DeepSeek.

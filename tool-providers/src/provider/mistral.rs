@@ -2,7 +2,7 @@
 
 use tool_core::ModelError;
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::env;
 use crate::protocol::chat_completions::{CallIds, Dialect};
 use crate::secret::Secret;
@@ -11,20 +11,24 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "mistral",
     address: "https://api.mistral.ai/v1",
     path: "/v1",
-    key_variable: Some("MISTRAL_API_KEY"),
+    key_variables: &["MISTRAL_API_KEY"],
     address_variables: &["MISTRAL_BASE_URL"],
     model_variable: "MISTRAL_MODEL",
     model: Some("mistral-small-latest"),
     complete: str::to_owned,
-    dialect: Dialect {
-        required: "any",
-        stream_options: false,
-        reasoning: &[],
-        content_parts: true,
-        call_ids: CallIds::NineAlphanumerics,
-        files: false,
-        ..Dialect::STANDARD
-    },
+    api: Api::ChatCompletions(DIALECT),
+    api_elsewhere: Api::ChatCompletions(DIALECT),
+    auth: Auth::Bearer,
+};
+
+const DIALECT: Dialect = Dialect {
+    required: "any",
+    stream_options: false,
+    reasoning: &[],
+    content_parts: true,
+    call_ids: CallIds::NineAlphanumerics,
+    files: false,
+    ..Dialect::STANDARD
 };
 
 /// Mistral.

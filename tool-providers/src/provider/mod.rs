@@ -1,8 +1,11 @@
 //! Who serves models. A vendor is data; [`Provider`] is what all of them are.
 
 mod address;
+mod anthropic;
+mod api;
 mod compatible;
 mod deepseek;
+mod gemini;
 mod mistral;
 mod model;
 mod ollama;
@@ -18,12 +21,15 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use tool_core::{ModelError, ModelErrorKind};
 
 use crate::http::{HttpClient, Timeouts};
-use crate::protocol::chat_completions::{ChatCompletions, Dialect};
+use crate::protocol::Protocol;
 use crate::secret::Secret;
 use address::Address;
 
+pub use anthropic::Anthropic;
+pub use api::Api;
 pub use compatible::Compatible;
 pub use deepseek::DeepSeek;
+pub use gemini::Gemini;
 pub use mistral::Mistral;
 pub use model::ChatModel;
 pub use ollama::Ollama;
@@ -32,8 +38,10 @@ pub use openrouter::OpenRouter;
 pub use xai::XAi;
 
 /// The vendors, in the order in which [`from_env`](crate::from_env) looks for them.
-pub(crate) const VENDORS: [&Vendor; 6] = [
+pub(crate) const VENDORS: [&Vendor; 8] = [
     &openai::VENDOR,
+    &anthropic::VENDOR,
+    &gemini::VENDOR,
     &openrouter::VENDOR,
     &mistral::VENDOR,
     &deepseek::VENDOR,
@@ -53,14 +61,27 @@ pub(crate) struct Vendor {
     /// The path of the API on a server whose address has none.
     pub(crate) path: &'static str,
     /// The environment variables that hold a key, an address, and the name of a model.
-    pub(crate) key_variable: Option<&'static str>,
+    pub(crate) key_variables: &'static [&'static str],
     pub(crate) address_variables: &'static [&'static str],
     pub(crate) model_variable: &'static str,
     /// The model where none is named; `None`: the first that the server lists.
     pub(crate) model: Option<&'static str>,
     /// What the vendor's own tools make of an address.
     pub(crate) complete: fn(&str) -> String,
-    pub(crate) dialect: Dialect,
+    /// What is spoken there.
+    pub(crate) api: Api,
+    /// What is spoken at another address that is given for it.
+    pub(crate) api_elsewhere: Api,
+    pub(crate) auth: Auth,
+}
+
+/// Where a request carries the key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Auth {
+    /// In `authorization`, after the word `Bearer`.
+    Bearer,
+    /// In a header of this name.
+    Header(&'static str),
 }
 
 /// A server that answers, and how to talk to it.
@@ -77,7 +98,7 @@ pub struct Provider {
     /// The address as it was given.
     address: Option<String>,
     headers: Vec<(String, Secret)>,
-    dialect: Dialect,
+    api: Option<Api>,
     timeouts: Timeouts,
     retries: u32,
     /// Made when it is first needed, and shared by all models of this provider.
@@ -90,7 +111,7 @@ pub(crate) struct Server {
     pub(crate) address: Address,
     pub(crate) headers: HeaderMap,
     pub(crate) http: HttpClient,
-    pub(crate) protocol: ChatCompletions,
+    pub(crate) protocol: Box<dyn Protocol>,
     pub(crate) retries: u32,
 }
 
@@ -111,7 +132,7 @@ impl Provider {
             key: None,
             address: None,
             headers: Vec::new(),
-            dialect: vendor.dialect.clone(),
+            api: None,
             timeouts: Timeouts::default(),
             retries: RETRIES,
             server: Arc::default(),
@@ -126,9 +147,13 @@ impl Provider {
     ) -> Result<Self, ModelError> {
         let set = |name: &&str| variable(name).filter(|value| !value.trim().is_empty());
         let mut provider = Provider::of(vendor);
-        provider.key = vendor.key_variable.as_ref().and_then(set).map(Secret::from);
+        provider.key = vendor.key_variables.iter().find_map(set).map(Secret::from);
         provider.address = vendor.address_variables.iter().find_map(set);
-        match (vendor.key_variable, &provider.key, &provider.address) {
+        match (
+            vendor.key_variables.first(),
+            &provider.key,
+            &provider.address,
+        ) {
             (Some(variable), None, None) => {
                 let text = format!("set the environment variable {variable}");
                 Err(ModelError::new(ModelErrorKind::Configuration, text).with_provider(vendor.name))
@@ -156,15 +181,36 @@ impl Provider {
         self.changed(|provider| provider.headers.push((name.into(), value.into())))
     }
 
-    /// Says how the server's Chat Completions differ.
+    /// Says what the server speaks, and in which dialect.
+    ///
+    /// ```
+    /// use tool_providers::protocol::chat_completions::Dialect;
+    /// use tool_providers::{Api, OpenAi};
+    ///
+    /// let provider = OpenAi::new("sk-…").api(Api::ChatCompletions(Dialect::OPENAI));
+    /// ```
     #[must_use]
-    pub fn with_dialect(self, dialect: Dialect) -> Self {
-        self.changed(|provider| provider.dialect = dialect)
+    pub fn api(self, api: Api) -> Self {
+        self.changed(|provider| provider.api = Some(api))
     }
 
-    /// How the server's Chat Completions differ.
-    pub fn dialect(&self) -> &Dialect {
-        &self.dialect
+    /// What the server speaks: what was said, else what the vendor speaks at its own address or at
+    /// another.
+    pub fn spoken(&self) -> &Api {
+        match (&self.api, &self.address) {
+            (Some(api), _) => api,
+            (None, Some(address)) if !self.is_own(address) => &self.vendor.api_elsewhere,
+            (None, _) => &self.vendor.api,
+        }
+    }
+
+    /// Whether an address is the vendor's own.
+    fn is_own(&self, address: &str) -> bool {
+        let host = |address: &str| {
+            let address = Address::parse(address, "").ok()?;
+            Some(address.server().to_owned())
+        };
+        host(address).is_some_and(|given| Some(given) == host(self.vendor.address))
     }
 
     /// Sets how long the server may take.
@@ -233,8 +279,11 @@ impl Provider {
         let address = self.parsed_address()?;
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.key {
-            let value = secret_header("the key", &format!("Bearer {}", key.reveal()))?;
-            headers.insert(AUTHORIZATION, value);
+            let (name, value) = match self.vendor.auth {
+                Auth::Bearer => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
+                Auth::Header(name) => (HeaderName::from_static(name), key.reveal().to_owned()),
+            };
+            headers.insert(name, secret_header("the key", &value)?);
         }
         for (name, value) in &self.headers {
             let what = format!("the header `{name}`");
@@ -245,7 +294,7 @@ impl Provider {
         Ok(Server {
             headers,
             http: HttpClient::new(&address.at("")?, self.timeouts)?,
-            protocol: ChatCompletions::new(self.dialect.clone(), &self.host(&address)),
+            protocol: self.spoken().protocol(&self.host(&address)),
             retries: self.retries,
             address,
         })
@@ -268,7 +317,7 @@ impl Vendor {
             .address_variables
             .iter()
             .copied()
-            .chain(self.key_variable);
+            .chain(self.key_variables.iter().copied());
         let mut names =
             names.filter(|name| variable(name).is_some_and(|value| !value.trim().is_empty()));
         names.next()

@@ -15,7 +15,7 @@ use tool_core::{AssistantMessage, ModelError, ModelErrorKind};
 
 use super::{Fault, Server};
 use crate::http::{BodyReader, Pieces};
-use crate::protocol::{parse_error, parse_error_event};
+use crate::protocol::{Framing, parse_error, parse_error_event};
 use crate::retry::{self, Failure};
 use crate::secret::Secret;
 use crate::sse::Decoder;
@@ -29,7 +29,7 @@ const LONGEST_EVENT: usize = 64 << 20;
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("tool-providers/", env!("CARGO_PKG_VERSION")));
 
-/// A model behind a Chat Completions server.
+/// A model behind a server.
 ///
 /// It is cheap to clone, and clones share their connections.
 #[derive(Clone)]
@@ -76,10 +76,13 @@ impl ChatModel {
         let server = self.server.as_ref().map_err(Fault::error)?;
         let name = self.name.get_or_try_init(|| server.first_model()).await?;
         let body = Pieces::from(server.protocol.render(name, &request)?);
-        let url = server.address.at("/chat/completions")?;
+        let url = server
+            .address
+            .at(&server.protocol.path(name, request.stream))?;
+        let headers = server.headers_of(&request);
         let mut retries = 0;
         loop {
-            let attempt = server.attempt(&url, body.clone(), request.stream, sink);
+            let attempt = server.attempt(&url, &headers, body.clone(), request.stream, sink);
             match attempt.await {
                 Ok(message) => return Ok(message),
                 Err(failure) => server.pause(failure, &mut retries).await?,
@@ -99,6 +102,11 @@ impl Model for ChatModel {
         self.provider
     }
 
+    fn searches_tools(&self) -> bool {
+        let server = self.server.as_ref();
+        server.is_ok_and(|server| server.protocol.searches_tools())
+    }
+
     fn generate<'a>(
         &'a self,
         request: model::Request<'a>,
@@ -106,8 +114,12 @@ impl Model for ChatModel {
     ) -> ModelFuture<'a> {
         Box::pin(async move {
             self.answer(request, sink).await.map_err(|error| {
-                self.secrets
-                    .iter()
+                let remote = request.options.remote_mcp.iter().flat_map(|server| {
+                    let headers = server.headers().iter().map(|(_, value)| value.as_str());
+                    server.token().into_iter().chain(headers).map(Secret::from)
+                });
+                let secrets = self.secrets.iter().cloned().chain(remote);
+                secrets
                     .fold(error, |error, secret| secret.scrub(error))
                     .with_provider(self.provider)
             })
@@ -140,11 +152,12 @@ impl Server {
     async fn attempt(
         &self,
         url: &Uri,
+        headers: &HeaderMap,
         body: Pieces,
         stream: bool,
         sink: &mut DeltaSink<'_>,
     ) -> Result<AssistantMessage, Failure> {
-        let response = self.send(Method::POST, url, body, stream).await?;
+        let response = self.send(Method::POST, url, headers, body, stream).await?;
         let request_id = request_id(response.headers());
         let kind = media_type(response.headers())
             .unwrap_or_default()
@@ -155,9 +168,10 @@ impl Server {
             delivered |= !matches!(delta, Delta::Model(_) | Delta::Usage(_));
             sink(delta);
         };
-        let read = match kind.contains("json") {
-            true => self.read_whole(&mut reader, Vec::new(), &mut sink).await,
-            false => self.read_stream(reader, &kind, &mut sink).await,
+        let read = match self.protocol.framing() {
+            Framing::Lines if stream => self.read_lines(reader, &mut sink).await,
+            _ if kind.contains("json") => self.read_whole(&mut reader, Vec::new(), &mut sink).await,
+            _ => self.read_stream(reader, &kind, &mut sink).await,
         };
         read.map_err(|error| Failure {
             delivered,
@@ -173,14 +187,16 @@ impl Server {
         &self,
         method: Method,
         url: &Uri,
+        headers: &HeaderMap,
         body: Pieces,
         stream: bool,
     ) -> Result<Response<Incoming>, Failure> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = url.clone();
+        let sent = headers;
         let headers = request.headers_mut();
-        headers.clone_from(&self.headers);
+        headers.clone_from(sent);
         let accept = if stream {
             "text/event-stream"
         } else {
@@ -278,6 +294,46 @@ impl Server {
         stream.finish()
     }
 
+    async fn read_lines(
+        &self,
+        mut reader: BodyReader,
+        sink: &mut DeltaSink<'_>,
+    ) -> Result<AssistantMessage, ModelError> {
+        let mut stream = self.protocol.stream();
+        let mut line = Vec::new();
+        while let Some(bytes) = reader.next().await? {
+            let mut rest = &bytes[..];
+            while let Some(end) = memchr::memchr(b'\n', rest) {
+                line.extend_from_slice(&rest[..end]);
+                rest = &rest[end + 1..];
+                stream.push(&line, sink)?;
+                line.clear();
+            }
+            line.extend_from_slice(rest);
+            if stream.is_done() {
+                reader.drain().await;
+                return stream.finish();
+            }
+            if line.len() > LONGEST_EVENT {
+                let text = format!("a line of the stream is longer than {LONGEST_EVENT} bytes");
+                return Err(ModelError::new(ModelErrorKind::Decoding, text));
+            }
+        }
+        stream.push(&line, sink)?;
+        stream.finish()
+    }
+
+    /// The headers of a request: the provider's, and what its protocol needs.
+    fn headers_of(&self, request: &model::Request<'_>) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        for (name, value) in self.protocol.headers(request) {
+            headers
+                .entry(name)
+                .or_insert(HeaderValue::from_static(value));
+        }
+        headers
+    }
+
     /// The first model that the server lists.
     async fn first_model(&self) -> Result<String, ModelError> {
         #[derive(Deserialize)]
@@ -291,7 +347,10 @@ impl Server {
         let url = self.address.at("/models")?;
         let mut retries = 0;
         let response = loop {
-            match self.send(Method::GET, &url, Pieces::default(), false).await {
+            match self
+                .send(Method::GET, &url, &self.headers, Pieces::default(), false)
+                .await
+            {
                 Ok(response) => break response,
                 Err(failure) => self.pause(failure, &mut retries).await?,
             }

@@ -2,7 +2,7 @@
 
 use tool_core::ModelError;
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::env;
 use crate::protocol::chat_completions::Dialect;
 
@@ -12,19 +12,33 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "ollama",
     address: "http://127.0.0.1:11434/v1",
     path: "/v1",
-    key_variable: None,
+    key_variables: &[],
     address_variables: &["OLLAMA_BASE_URL", "OLLAMA_HOST"],
     model_variable: "OLLAMA_MODEL",
     model: None,
     complete,
-    dialect: Dialect {
-        reasoning: &["reasoning"],
-        tool_choice: false,
-        parallel_tool_calls: false,
-        strict: false,
-        files: false,
-        ..Dialect::STANDARD
-    },
+    api: Api::ChatCompletions(DIALECT),
+    api_elsewhere: Api::ChatCompletions(DIALECT),
+    auth: Auth::Bearer,
+};
+
+const DIALECT: Dialect = Dialect {
+    reasoning: &["reasoning"],
+    tool_choice: false,
+    parallel_tool_calls: false,
+    strict: false,
+    files: false,
+    plain_schemas: true,
+    ..Dialect::STANDARD
+};
+
+/// Ollama by its own protocol.
+static NATIVE: Vendor = Vendor {
+    address: "http://127.0.0.1:11434/api",
+    path: "/api",
+    api: Api::Ollama,
+    api_elsewhere: Api::Ollama,
+    ..VENDOR
 };
 
 /// Ollama, on this machine unless it is said otherwise. Its cloud wants a key: see
@@ -39,6 +53,13 @@ impl Ollama {
     /// Ollama at its usual address.
     pub fn local() -> Provider {
         Provider::of(&VENDOR)
+    }
+
+    /// Ollama at its usual address, by its own protocol instead of its copy of Chat Completions. It can
+    /// be told more: `RequestOptions::extra("options", …)` sets the length of the context, `num_ctx`,
+    /// which is short unless it is set, and `extra("think", …)` whether to think.
+    pub fn native() -> Provider {
+        Provider::of(&NATIVE)
     }
 
     /// Ollama at `OLLAMA_BASE_URL` or `OLLAMA_HOST`, else at its usual address.

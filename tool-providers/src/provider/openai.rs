@@ -2,27 +2,27 @@
 
 use tool_core::ModelError;
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::env;
-use crate::protocol::chat_completions::Dialect;
+use crate::protocol::{chat_completions, responses};
 use crate::secret::Secret;
 
 pub(super) static VENDOR: Vendor = Vendor {
     name: "openai",
     address: "https://api.openai.com/v1",
     path: "/v1",
-    key_variable: Some("OPENAI_API_KEY"),
+    key_variables: &["OPENAI_API_KEY"],
     address_variables: &["OPENAI_BASE_URL"],
     model_variable: "OPENAI_MODEL",
     model: Some("gpt-5-mini"),
     complete: str::to_owned,
-    dialect: Dialect {
-        max_tokens: "max_completion_tokens",
-        ..Dialect::STANDARD
-    },
+    api: Api::Responses(responses::Dialect::OPENAI),
+    api_elsewhere: Api::ChatCompletions(chat_completions::Dialect::OPENAI),
+    auth: Auth::Bearer,
 };
 
-/// OpenAI.
+/// OpenAI: Responses at its own address, and Chat Completions, which more servers know, at another.
+/// [`Provider::api`] says otherwise.
 ///
 /// ```no_run
 /// use tool_providers::OpenAi;

@@ -2,7 +2,7 @@
 
 use tool_core::ModelError;
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::env;
 use crate::protocol::chat_completions::Dialect;
 use crate::secret::Secret;
@@ -11,15 +11,19 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "openrouter",
     address: "https://openrouter.ai/api/v1",
     path: "/api/v1",
-    key_variable: Some("OPENROUTER_API_KEY"),
+    key_variables: &["OPENROUTER_API_KEY"],
     address_variables: &["OPENROUTER_BASE_URL"],
     model_variable: "OPENROUTER_MODEL",
     model: Some("openrouter/auto"),
     complete: str::to_owned,
-    dialect: Dialect {
-        reasoning: &["reasoning_details", "reasoning"],
-        ..Dialect::STANDARD
-    },
+    api: Api::ChatCompletions(DIALECT),
+    api_elsewhere: Api::ChatCompletions(DIALECT),
+    auth: Auth::Bearer,
+};
+
+const DIALECT: Dialect = Dialect {
+    reasoning: &["reasoning_details", "reasoning"],
+    ..Dialect::STANDARD
 };
 
 /// OpenRouter.

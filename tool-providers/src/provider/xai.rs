@@ -2,25 +2,30 @@
 
 use tool_core::ModelError;
 
-use super::{Provider, Vendor};
+use super::{Api, Auth, Provider, Vendor};
 use crate::env;
 use crate::protocol::chat_completions::Dialect;
+use crate::protocol::responses;
 use crate::secret::Secret;
 
 pub(super) static VENDOR: Vendor = Vendor {
     name: "xai",
     address: "https://api.x.ai/v1",
     path: "/v1",
-    key_variable: Some("XAI_API_KEY"),
+    key_variables: &["XAI_API_KEY"],
     address_variables: &["XAI_BASE_URL"],
     model_variable: "XAI_MODEL",
     model: Some("grok-4"),
     complete: str::to_owned,
-    dialect: Dialect {
-        reasoning: &["reasoning_content"],
-        files: false,
-        ..Dialect::STANDARD
-    },
+    api: Api::Responses(responses::Dialect::STANDARD),
+    api_elsewhere: Api::ChatCompletions(DIALECT),
+    auth: Auth::Bearer,
+};
+
+const DIALECT: Dialect = Dialect {
+    reasoning: &["reasoning_content"],
+    files: false,
+    ..Dialect::STANDARD
 };
 
 /// xAI.

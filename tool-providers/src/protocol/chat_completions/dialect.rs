@@ -20,6 +20,9 @@ pub struct Dialect {
     /// Whether `tool_choice` has an effect. Where it has none, a choice is made by declaring only the
     /// tools that may be called.
     pub tool_choice: bool,
+    /// Whether a choice among some of the declared tools, `allowed_tools`, is understood. Where it is
+    /// not, the other tools are not declared.
+    pub allowed_tools: bool,
     /// Whether `parallel_tool_calls` is understood.
     pub parallel_tool_calls: bool,
     /// Whether `stream_options` is understood, by which a stream tells its usage.
@@ -38,6 +41,8 @@ pub struct Dialect {
     pub images: bool,
     /// Whether a user message can hold files and sound.
     pub files: bool,
+    /// Whether schemas are sent in the few keywords that Ollama passes on.
+    pub plain_schemas: bool,
 }
 
 /// What the id of a call may look like.
@@ -56,6 +61,7 @@ impl Dialect {
         max_tokens: "max_tokens",
         required: "required",
         tool_choice: true,
+        allowed_tools: false,
         parallel_tool_calls: true,
         stream_options: true,
         strict: true,
@@ -65,6 +71,14 @@ impl Dialect {
         call_ids: CallIds::Any,
         images: true,
         files: true,
+        plain_schemas: false,
+    };
+
+    /// What OpenAI's own server understands.
+    pub const OPENAI: Dialect = Dialect {
+        max_tokens: "max_completion_tokens",
+        allowed_tools: true,
+        ..Dialect::STANDARD
     };
 }
 

@@ -2,17 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
 use tool_core::{
     AssistantMessage, Block, Message, ModelError, ModelErrorKind, ToolCall, ToolResult, UserMessage,
 };
 
-use super::super::json;
+use super::super::{NO_OUTPUT, is_remote, json};
 use super::attachments::part;
 use super::{ChatCompletions, Dialect};
-
-/// What stands for a result without text; some hosts refuse an empty one.
-const NO_OUTPUT: &str = "(no output)";
 
 /// The system message, with the comma that parts it from the next.
 pub(super) fn system(instructions: &str) -> Vec<u8> {
@@ -30,7 +26,10 @@ pub(super) fn append(
     out: &mut Vec<u8>,
 ) -> Result<(), ModelError> {
     for (position, message) in messages.iter().enumerate().skip(done) {
-        separate(out);
+        if is_remote(messages, position) {
+            continue;
+        }
+        json::separate(out);
         match message {
             Message::User(message) => user(protocol.dialect(), message, out)?,
             Message::Assistant(message) => assistant(protocol, message, out),
@@ -49,12 +48,6 @@ pub(super) fn append(
     Ok(())
 }
 
-fn separate(out: &mut Vec<u8>) {
-    if !matches!(out.last(), None | Some(b'[')) {
-        out.push(b',');
-    }
-}
-
 fn user(dialect: &Dialect, message: &UserMessage, out: &mut Vec<u8>) -> Result<(), ModelError> {
     out.extend_from_slice(b"{\"role\":\"user\",\"content\":");
     if message.attachments.is_empty() {
@@ -67,7 +60,7 @@ fn user(dialect: &Dialect, message: &UserMessage, out: &mut Vec<u8>) -> Result<(
             out.push(b'}');
         }
         for attachment in &message.attachments {
-            separate(out);
+            json::separate(out);
             part(dialect, attachment, out)?;
         }
         out.push(b']');
@@ -99,7 +92,8 @@ fn assistant(protocol: &ChatCompletions, message: &AssistantMessage, out: &mut V
         json::key(out, name);
         out.extend_from_slice(b"\"\"");
     }
-    for (position, tool_call) in message.tool_calls().enumerate() {
+    let calls = || message.tool_calls().filter(|call| call.server.is_none());
+    for (position, tool_call) in calls().enumerate() {
         let before: &[u8] = if position == 0 {
             b",\"tool_calls\":["
         } else {
@@ -108,7 +102,7 @@ fn assistant(protocol: &ChatCompletions, message: &AssistantMessage, out: &mut V
         out.extend_from_slice(before);
         call(protocol.dialect(), tool_call, raw.is_some(), out);
     }
-    if message.tool_calls().next().is_some() {
+    if calls().next().is_some() {
         out.push(b']');
     }
     out.push(b'}');
@@ -120,7 +114,7 @@ fn call(dialect: &Dialect, call: &ToolCall, same_origin: bool, out: &mut Vec<u8>
     out.extend_from_slice(b",\"type\":\"function\",\"function\":{\"name\":");
     json::value(out, &call.name);
     out.extend_from_slice(b",\"arguments\":");
-    json::value(out, &*arguments(call.arguments.as_str()));
+    json::value(out, &*json::arguments(call.arguments.as_str()));
     out.push(b'}');
     if let Some(state) = call.provider_state.as_ref().filter(|_| same_origin)
         && let Some(members) = state
@@ -131,29 +125,6 @@ fn call(dialect: &Dialect, call: &ToolCall, same_origin: bool, out: &mut Vec<u8>
         out.extend_from_slice(members.as_bytes());
     }
     out.push(b'}');
-}
-
-/// The arguments as a host accepts them back: always the text of a JSON object.
-fn arguments(text: &str) -> Cow<'_, str> {
-    match text.trim_start().as_bytes().first() {
-        Some(b'{') if serde_json::from_str::<IgnoredAny>(text).is_ok() => text.into(),
-        None => "{}".into(),
-        Some(b'n') if text.trim() == "null" => "{}".into(),
-        Some(b'"') => match serde_json::from_str::<String>(text) {
-            Ok(inner) if inner.trim_start().starts_with('{') => {
-                arguments(&inner).into_owned().into()
-            }
-            _ => carried(text),
-        },
-        _ => carried(text),
-    }
-}
-
-fn carried(text: &str) -> Cow<'_, str> {
-    let mut out = Vec::from(b"{\"invalid_json\":");
-    json::value(&mut out, text);
-    out.push(b'}');
-    String::from_utf8_lossy(&out).into_owned().into()
 }
 
 fn tool(dialect: &Dialect, result: &ToolResult, out: &mut Vec<u8>) {
@@ -188,7 +159,7 @@ fn results_attachments(
     }
     out.extend_from_slice(b",{\"role\":\"user\",\"content\":[");
     for result in results {
-        separate(out);
+        json::separate(out);
         json::part(out, "text");
         let id = dialect.call_ids.map(&result.call_id);
         json::value(
@@ -197,7 +168,7 @@ fn results_attachments(
         );
         out.push(b'}');
         for attachment in &result.attachments {
-            separate(out);
+            json::separate(out);
             part(dialect, attachment, out)?;
         }
     }

@@ -1,7 +1,6 @@
 //! OpenAI's Chat Completions, which most servers speak.
 //!
-//! [`ChatCompletions::render`] makes the body of a request, [`ChatCompletions::parse`] reads a whole
-//! answer and [`AnswerStream`] one in pieces; both ways feed one accumulator.
+//! A whole answer and one in pieces feed one accumulator.
 
 mod attachments;
 mod calls;
@@ -12,18 +11,18 @@ mod reasoning;
 mod render;
 mod stream;
 mod tools;
-mod values;
 mod wire;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use tool_core::model::Request;
+use tool_core::model::{DeltaSink, Request};
 use tool_core::{AssistantMessage, ModelError};
 
+use super::{AnswerStream, Protocol};
+
 pub use dialect::{CallIds, Dialect};
-pub use stream::AnswerStream;
 
 /// The name of the protocol, by which a tool's `provider_options` find it.
 pub const NAME: &str = "chat_completions";
@@ -60,34 +59,6 @@ impl ChatCompletions {
         &self.dialect
     }
 
-    /// The body of a request, in pieces. What was rendered for an earlier request is shared.
-    ///
-    /// # Errors
-    ///
-    /// The request holds what the host cannot be told: an attachment, or a strict tool whose schema
-    /// cannot be held.
-    pub fn render(&self, model: &str, request: &Request<'_>) -> Result<Vec<Bytes>, ModelError> {
-        render::request(self, model, request)
-    }
-
-    /// Reads an answer that came whole.
-    ///
-    /// # Errors
-    ///
-    /// The body is an error, or no answer.
-    pub fn parse(
-        &self,
-        body: &[u8],
-        sink: &mut tool_core::model::DeltaSink<'_>,
-    ) -> Result<AssistantMessage, ModelError> {
-        parse::answer(self, body, sink)
-    }
-
-    /// Reads an answer that comes in pieces.
-    pub fn stream(&self) -> AnswerStream<'_> {
-        AnswerStream::new(self)
-    }
-
     fn system(&self, instructions: &str) -> Bytes {
         let mut slot = self.system.lock().unwrap_or_else(PoisonError::into_inner);
         match &*slot {
@@ -98,5 +69,27 @@ impl ChatCompletions {
                 bytes
             }
         }
+    }
+}
+
+impl Protocol for ChatCompletions {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn path(&self, _: &str, _: bool) -> String {
+        "/chat/completions".into()
+    }
+
+    fn render(&self, model: &str, request: &Request<'_>) -> Result<Vec<Bytes>, ModelError> {
+        render::request(self, model, request)
+    }
+
+    fn parse(&self, body: &[u8], sink: &mut DeltaSink<'_>) -> Result<AssistantMessage, ModelError> {
+        parse::answer(self, body, sink)
+    }
+
+    fn stream(&self) -> Box<dyn AnswerStream + '_> {
+        Box::new(stream::Stream::new(self))
     }
 }

@@ -6,10 +6,10 @@ use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, FinishReason, ModelError, ModelErrorKind};
 
 use super::super::error::{in_answer, malformed};
+use super::super::values::Content;
 use super::ChatCompletions;
 use super::calls::Calls;
 use super::reasoning::Extras;
-use super::values::Content;
 use super::wire::{Answer, Call, Choice, Said};
 
 /// Reads an answer that came whole.

@@ -3,6 +3,7 @@
 use tool_core::model::DeltaSink;
 use tool_core::{AssistantMessage, ModelError};
 
+use super::super::AnswerStream;
 use super::ChatCompletions;
 use super::parse::{Mode, Reader};
 
@@ -10,25 +11,22 @@ use super::parse::{Mode, Reader};
 ///
 /// Pieces of calls are told apart by index, by id, or by their order, whichever the host gives.
 #[derive(Debug)]
-pub struct AnswerStream<'p> {
+pub(super) struct Stream<'p> {
     reader: Reader<'p>,
     done: bool,
 }
 
-impl<'p> AnswerStream<'p> {
+impl<'p> Stream<'p> {
     pub(super) fn new(protocol: &'p ChatCompletions) -> Self {
-        AnswerStream {
+        Stream {
             reader: Reader::new(protocol, Mode::Pieces),
             done: false,
         }
     }
+}
 
-    /// Takes the data of one event; its pieces go to `sink`.
-    ///
-    /// # Errors
-    ///
-    /// The event is an error, or not one of this protocol.
-    pub fn push(&mut self, data: &[u8], sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
+impl AnswerStream for Stream<'_> {
+    fn push(&mut self, data: &[u8], sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
         match data.trim_ascii() {
             b"" => Ok(()),
             b"[DONE]" => {
@@ -41,17 +39,11 @@ impl<'p> AnswerStream<'p> {
         }
     }
 
-    /// Whether the host said that nothing more comes.
-    pub fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done
     }
 
-    /// The message.
-    ///
-    /// # Errors
-    ///
-    /// The stream ended before the answer was whole: there is no half message.
-    pub fn finish(self) -> Result<AssistantMessage, ModelError> {
+    fn finish(self: Box<Self>) -> Result<AssistantMessage, ModelError> {
         self.reader.finish()
     }
 }

@@ -1,103 +1,48 @@
 //! The tools of a set to bytes.
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
-use tool_core::{ModelError, ModelErrorKind, Tool, ToolChoice, ToolDefinition, ToolSet};
+use tool_core::model::Request;
+use tool_core::{ModelError, Tool};
 
-use super::super::{json, schema};
-use super::{ChatCompletions, NAME};
+use super::super::tools::{Declarations, not_strict};
+use super::super::{json, ollama, schema};
+use super::{ChatCompletions, Dialect, NAME};
 
-/// `{"tools":[…]`, the start of a body; `None` where no tool is declared.
+/// `{"tools":[…`, the start of a body; `None` where no tool is declared.
 pub(super) fn block(
     protocol: &ChatCompletions,
-    tools: &ToolSet,
-    choice: &ToolChoice,
+    request: &Request<'_>,
 ) -> Result<Option<Bytes>, ModelError> {
-    if tools.is_empty() {
-        return Ok(None);
+    let dialect = protocol.dialect();
+    Declarations {
+        open: b"{\"tools\":[",
+        key: protocol.key,
+        protocol: NAME,
+        is_told: dialect.tool_choice && (dialect.allowed_tools || request.allowed.is_none()),
+        declare: &|out, tool| declare(out, tool, dialect),
+        close: &|_| {},
     }
-    let strict = protocol.dialect().strict;
-    match choice {
-        ToolChoice::None if !protocol.dialect().tool_choice => Ok(None),
-        ToolChoice::Tool(name) if !protocol.dialect().tool_choice => {
-            let chosen = tools.get(name).into_iter();
-            Ok(Some(render(chosen.map(|tool| &**tool), strict)?.into()))
-        }
-        _ => tools
-            .render(protocol.key, || {
-                render(tools.iter().map(|tool| &**tool), strict)
-            })
-            .map(Some),
-    }
+    .block(request)
 }
 
-fn render<'a>(
-    tools: impl Iterator<Item = &'a dyn Tool>,
-    strict: bool,
-) -> Result<Vec<u8>, ModelError> {
-    let mut out = Vec::from(b"{\"tools\":[");
-    for (position, tool) in tools.enumerate() {
-        if position > 0 {
-            out.push(b',');
-        }
-        declaration(&mut out, tool.name(), tool.definition(), strict)?;
-    }
-    out.push(b']');
-    Ok(out)
-}
-
-fn declaration(
-    out: &mut Vec<u8>,
-    name: &str,
-    definition: &ToolDefinition,
-    strict: bool,
-) -> Result<(), ModelError> {
-    let start = out.len();
+fn declare(out: &mut Vec<u8>, tool: &dyn Tool, dialect: &Dialect) -> Result<(), ModelError> {
+    let definition = tool.definition();
     out.extend_from_slice(b"{\"type\":\"function\",\"function\":{\"name\":");
-    json::value(out, name);
+    json::value(out, tool.name());
     if !definition.description().is_empty() {
-        out.extend_from_slice(b",\"description\":");
-        json::value(out, definition.description());
+        json::member(out, "description", definition.description());
     }
     out.extend_from_slice(b",\"parameters\":");
-    if strict && definition.strict() == Some(true) {
-        let lowered = schema::strict(definition.schema().as_value()).map_err(|fault| {
-            let text = format!("the tool `{name}` cannot be strict: {fault}");
-            ModelError::new(ModelErrorKind::Configuration, text)
-        })?;
+    if dialect.strict && definition.strict() == Some(true) {
+        let lowered = schema::strict(definition.schema().as_value())
+            .map_err(|fault| not_strict(tool, fault))?;
         json::value(out, &lowered);
         out.extend_from_slice(b",\"strict\":true");
+    } else if dialect.plain_schemas {
+        json::value(out, &ollama::parameters(definition.schema().as_value()));
     } else {
         out.extend_from_slice(definition.schema().as_json());
     }
     out.extend_from_slice(b"}}");
-    let options: Vec<_> = definition.provider_options(NAME).collect();
-    if !options.is_empty() {
-        merge_into(out, start, options);
-    }
     Ok(())
-}
-
-/// Merges the user's members into the declaration that begins at `start`.
-fn merge_into(out: &mut Vec<u8>, start: usize, options: Vec<(&String, &Value)>) {
-    if let Ok(Value::Object(mut declaration)) = serde_json::from_slice(&out[start..]) {
-        for (key, value) in options {
-            merge(&mut declaration, key, value);
-        }
-        out.truncate(start);
-        json::value(out, &declaration);
-    }
-}
-
-fn merge(target: &mut Map<String, Value>, key: &str, value: &Value) {
-    match (target.get_mut(key), value) {
-        (Some(Value::Object(inner)), Value::Object(members)) => {
-            for (key, value) in members {
-                merge(inner, key, value);
-            }
-        }
-        _ => {
-            target.insert(key.to_owned(), value.clone());
-        }
-    }
 }

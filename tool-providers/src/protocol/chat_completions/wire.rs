@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 use tool_core::Usage;
 
-use super::values::{Content, Count, Text};
+use super::super::values::{Content, Count, Text};
 
 /// What is read from JSON into the place where it stays. What `Deserialize` returns would be moved
 /// from hand to hand, which for these structures costs more than reading them.

@@ -33,7 +33,7 @@ pub(super) struct Part<'a> {
 }
 
 /// A number of tokens; what is no such number is zero.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count(pub(super) u64);
 
 macro_rules! text_visits {
