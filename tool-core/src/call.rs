@@ -1,6 +1,7 @@
 //! A call of a tool: what the model asked for, and the handle a running tool holds.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -242,7 +243,12 @@ impl ToolCall {
         };
         match context.ask(request) {
             Some(answer) => Ok(answer),
-            None => std::future::pending().await,
+            None => {
+                // The run is dropped here, unless it has a thread of its own.
+                context.ended().await;
+                let text = "the question is put; the call runs again once it is answered";
+                Err(ToolError::new(text))
+            }
         }
     }
 
@@ -278,6 +284,11 @@ impl ToolCall {
         self.key = format!("{chat}-{message}-{position}");
     }
 
+    /// Whether the call was in a chat.
+    pub(crate) fn has_place(&self) -> bool {
+        !self.key.is_empty()
+    }
+
     /// The chat that the call belongs to; empty outside one.
     pub(crate) fn chat(&self) -> &str {
         self.place().0
@@ -298,13 +309,6 @@ impl ToolCall {
             context: Some(context),
             ..self.clone()
         }
-    }
-}
-
-/// The call's id, by which a chat finds it.
-impl AsRef<str> for ToolCall {
-    fn as_ref(&self) -> &str {
-        &self.id
     }
 }
 
@@ -353,6 +357,9 @@ pub(crate) trait CallContext: Send + Sync {
     /// The answer to the next question of this run, if the user has given it. If not, the question
     /// is put, and the run will be dropped.
     fn ask(&self, request: InputRequest) -> Option<Answer>;
+
+    /// Waits until the run is over.
+    fn ended(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// A number that [`ToolCall::progress`] accepts: any primitive integer or float.

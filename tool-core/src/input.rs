@@ -26,13 +26,6 @@ pub struct InputRequest {
     pub url: Option<String>,
 }
 
-/// The request's call, by which a chat finds it.
-impl AsRef<str> for InputRequest {
-    fn as_ref(&self) -> &str {
-        &self.call_id
-    }
-}
-
 /// What the user answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer<T = Value>(Option<T>);

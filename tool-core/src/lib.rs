@@ -36,7 +36,7 @@ pub use tool_macros::tool;
 
 pub use attachment::{Attachment, AttachmentSource};
 pub use call::{Amount, Arguments, Progress, ToolCall};
-pub use chat::{Chat, Concurrency, Config, Pause, PendingApproval, ToolOptions, Turn};
+pub use chat::{CallRef, Chat, Concurrency, Config, Pause, PendingApproval, ToolOptions, Turn};
 pub use error::{ToolError, ToolErrorKind};
 pub use input::{Answer, Fields, InputRequest};
 pub use message::{

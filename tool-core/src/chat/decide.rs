@@ -29,10 +29,60 @@ impl Deref for PendingApproval {
     }
 }
 
-impl AsRef<str> for PendingApproval {
-    fn as_ref(&self) -> &str {
-        self.call.as_ref()
+/// Which call of a chat is meant: its id, its idempotency key, or the call as it was shown. The last
+/// is the safest: a decision then holds for that very call, with that tool and those arguments, and for
+/// no other that has the same id.
+#[derive(Clone, Debug)]
+pub struct CallRef(Meant);
+
+#[derive(Clone, Debug)]
+enum Meant {
+    Id(String),
+    Call(Box<ToolCall>),
+}
+
+impl CallRef {
+    fn id(&self) -> &str {
+        match &self.0 {
+            Meant::Id(id) => id,
+            Meant::Call(call) => &call.id,
+        }
     }
+
+    /// Whether the call, which people see as `shown`, is meant.
+    fn is(&self, shown: &ToolCall) -> bool {
+        match &self.0 {
+            Meant::Id(id) => shown.id == *id || shown.idempotency_key() == id,
+            Meant::Call(call) => {
+                call.id == shown.id
+                    && call.idempotency_key() == shown.idempotency_key()
+                    && call.name == shown.name
+                    && call.arguments == shown.arguments
+            }
+        }
+    }
+}
+
+macro_rules! call_refs {
+    ($($type:ty, $value:ident => $meant:expr;)*) => {$(
+        impl From<$type> for CallRef {
+            fn from($value: $type) -> Self {
+                CallRef($meant)
+            }
+        }
+    )*};
+}
+
+call_refs! {
+    &str, id => Meant::Id(id.to_owned());
+    &String, id => Meant::Id(id.clone());
+    String, id => Meant::Id(id);
+    &ToolCall, call => Meant::Call(Box::new(call.clone()));
+    ToolCall, call => Meant::Call(Box::new(call));
+    &PendingApproval, pending => Meant::Call(Box::new(pending.call.clone()));
+    PendingApproval, pending => Meant::Call(Box::new(pending.call));
+    &InputRequest, request => Meant::Id(request.call_id.clone());
+    InputRequest, request => Meant::Id(request.call_id);
 }
 
 impl Chat {
@@ -47,7 +97,7 @@ impl Chat {
             .round
             .awaiting_approval()
             .map(|pending| PendingApproval {
-                call: pending.call.clone(),
+                call: pending.approved_call(),
                 server: pending.call.server.clone(),
                 possibly_done: pending.possibly_done,
             });
@@ -82,8 +132,8 @@ impl Chat {
     /// # Errors
     ///
     /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
-    pub fn approve(&mut self, call: impl AsRef<str>) -> Result<(), ChatError> {
-        self.waiting(call.as_ref())?.decision = Decision::Approved;
+    pub fn approve(&mut self, call: impl Into<CallRef>) -> Result<(), ChatError> {
+        self.waiting(&call.into())?.decide(Decision::Approved);
         Ok(())
     }
 
@@ -96,11 +146,11 @@ impl Chat {
     /// the call then still waits.
     pub fn approve_with(
         &mut self,
-        call: impl AsRef<str>,
+        call: impl Into<CallRef>,
         arguments: Value,
     ) -> Result<(), ChatError> {
         let tools = self.tools.clone();
-        let pending = self.waiting(call.as_ref())?;
+        let pending = self.waiting(&call.into())?;
         if let Some(server) = &pending.call.server {
             let text = format!(
                 "the provider runs this call on `{server}` with the arguments it has; deny it to change them"
@@ -113,8 +163,7 @@ impl Chat {
             checked
                 .map_err(|error| ChatError::new(ChatErrorKind::InvalidInput, error.to_string()))?;
         }
-        pending.edited = Some(edited.arguments);
-        pending.decision = Decision::Approved;
+        pending.approve_with(edited.arguments);
         Ok(())
     }
 
@@ -123,8 +172,9 @@ impl Chat {
     /// # Errors
     ///
     /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
-    pub fn deny(&mut self, call: impl AsRef<str>) -> Result<(), ChatError> {
-        self.waiting(call.as_ref())?.decision = Decision::Denied { reason: None };
+    pub fn deny(&mut self, call: impl Into<CallRef>) -> Result<(), ChatError> {
+        self.waiting(&call.into())?
+            .decide(Decision::Denied { reason: None });
         Ok(())
     }
 
@@ -135,10 +185,10 @@ impl Chat {
     /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision.
     pub fn deny_with_reason(
         &mut self,
-        call: impl AsRef<str>,
+        call: impl Into<CallRef>,
         reason: impl Into<String>,
     ) -> Result<(), ChatError> {
-        self.waiting(call.as_ref())?.decision = Decision::denied(reason);
+        self.waiting(&call.into())?.decide(Decision::denied(reason));
         Ok(())
     }
 
@@ -153,10 +203,10 @@ impl Chat {
     /// question then still stands.
     pub fn answer(
         &mut self,
-        request: impl AsRef<str>,
+        request: impl Into<CallRef>,
         answer: impl Into<Value>,
     ) -> Result<(), ChatError> {
-        let pending = self.asking(request.as_ref())?;
+        let pending = self.asking(&request.into())?;
         if let Some(request) = pending.open_question() {
             let answer = check_answer(request, answer.into()).map_err(|text| {
                 ChatError::new(
@@ -175,34 +225,37 @@ impl Chat {
     /// # Errors
     ///
     /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits an answer.
-    pub fn decline(&mut self, request: impl AsRef<str>) -> Result<(), ChatError> {
-        self.asking(request.as_ref())?.settle(Answer::new(None));
+    pub fn decline(&mut self, request: impl Into<CallRef>) -> Result<(), ChatError> {
+        self.asking(&request.into())?.settle(Answer::new(None));
         Ok(())
     }
 
-    fn waiting(&mut self, id: &str) -> Result<&mut PendingCall, ChatError> {
-        self.find(id, "a decision", PendingCall::awaits_approval)
+    fn waiting(&mut self, call: &CallRef) -> Result<&mut PendingCall, ChatError> {
+        self.find(call, "a decision", PendingCall::awaits_approval)
     }
 
-    fn asking(&mut self, id: &str) -> Result<&mut PendingCall, ChatError> {
-        self.find(id, "an answer", |call| call.open_question().is_some())
+    fn asking(&mut self, call: &CallRef) -> Result<&mut PendingCall, ChatError> {
+        self.find(call, "an answer", |call| call.open_question().is_some())
     }
 
     fn find(
         &mut self,
-        id: &str,
+        meant: &CallRef,
         what: &str,
         waits: fn(&PendingCall) -> bool,
     ) -> Result<&mut PendingCall, ChatError> {
+        let id = meant.id();
+        let same_id = |call: &&PendingCall| call.call.id == id && waits(call);
+        let text = match self.round.calls.iter().any(|call| same_id(&call)) {
+            true => format!(
+                "the call `{id}` that awaits {what} is not the one that was shown: look at it again"
+            ),
+            false => format!("no call `{id}` awaits {what}"),
+        };
         let calls = &mut self.round.calls;
         let found = calls
             .iter_mut()
-            .find(|call| call.call.id == id && waits(call));
-        found.ok_or_else(|| {
-            ChatError::new(
-                ChatErrorKind::NoSuchCall,
-                format!("no call `{id}` awaits {what}"),
-            )
-        })
+            .find(|call| waits(call) && meant.is(&call.approved_call()));
+        found.ok_or_else(|| ChatError::new(ChatErrorKind::NoSuchCall, text))
     }
 }

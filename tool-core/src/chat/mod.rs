@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use config::Config;
-pub use decide::PendingApproval;
+pub use decide::{CallRef, PendingApproval};
 pub use options::{Concurrency, ToolOptions};
 pub use turn::{Pause, Turn};
 
@@ -19,7 +19,7 @@ use crate::model::Request;
 use crate::run::driver::{self, Driver, Pass};
 use crate::run::{CancelHandle, Cancellation, Event, Events, Hub, Next, Outbox, Round, next};
 use crate::{
-    AssistantMessage, ChatError, ChatErrorKind, Limits, Message, Model, ToolChoice, ToolSet,
+    AssistantMessage, ChatError, ChatErrorKind, Limits, Message, Model, Tool, ToolChoice, ToolSet,
     Transcript, Usage, UserMessage,
 };
 
@@ -77,6 +77,7 @@ impl Chat {
     /// [`PendingToolCalls`](ChatErrorKind::PendingToolCalls) while calls wait for a decision or a
     /// task; else as [`complete`](Chat::complete).
     pub async fn ask(&mut self, message: impl Into<UserMessage>) -> Result<Turn, ChatError> {
+        self.check()?;
         self.ask_later(message)?;
         self.complete().await
     }
@@ -90,7 +91,8 @@ impl Chat {
     ///
     /// [`PendingToolCalls`](ChatErrorKind::PendingToolCalls) while calls wait for a decision or a task.
     pub fn ask_later(&mut self, message: impl Into<UserMessage>) -> Result<(), ChatError> {
-        let waiting = self.round.calls.iter().filter(|call| call.waits());
+        let waiting = self.round.calls.iter();
+        let waiting = waiting.filter(|call| call.waits() || call.is_settled());
         let names: Vec<String> = waiting
             .map(|call| format!("`{}` ({})", call.call.name, call.call.id))
             .collect();
@@ -102,9 +104,10 @@ impl Chat {
             return Err(ChatError::new(ChatErrorKind::PendingToolCalls, text));
         }
         self.driver().abandon("The run was interrupted");
-        let message = Message::User(message.into());
-        self.hub.message(&message);
-        self.transcript.push(message);
+        self.transcript.push(Message::User(message.into()));
+        if let Some(message) = self.transcript.messages().last() {
+            self.hub.message(message);
+        }
         Ok(())
     }
 
@@ -189,17 +192,30 @@ impl Chat {
         };
         let answer = answer?;
         self.usage += answer.usage;
-        self.driver().answered(answer.clone());
-        Ok(Some(answer))
+        let at = self.transcript.messages().len();
+        self.driver().answered(answer);
+        // With the ids and keys by which the chat knows its calls.
+        match self.transcript.messages().get(at) {
+            Some(Message::Assistant(answer)) => Ok(Some(answer.clone())),
+            _ => Ok(None),
+        }
     }
 
-    /// Runs the calls of the last answer that are ready. `None`: that is done, whether or not some
+    /// Runs the calls of the last answer that are ready, and asks once for every task that a call
+    /// paused on. `None`: that is done, whether or not some
     /// still wait; else [`Turn::Cancelled`].
     ///
     /// # Errors
     ///
     /// A tool's fatal error. What finished before it keeps its results.
     pub async fn run_tools(&mut self) -> Result<Option<Turn>, ChatError> {
+        self.resumed = false;
+        let turn = self.run_pass().await;
+        self.resumed = false;
+        turn
+    }
+
+    async fn run_pass(&mut self) -> Result<Option<Turn>, ChatError> {
         match self.pass().await? {
             Pass::Done => Ok(None),
             Pass::Cancelled => Ok(Some(self.cancelled())),
@@ -222,9 +238,9 @@ impl Chat {
                 Some(_) => Ok(None),
                 None => Ok(Some(self.cancelled())),
             },
-            Next::RunTools => self.run_tools().await,
+            Next::RunTools => self.run_pass().await,
             // A resolver may have decided since the last pause.
-            Next::Pause if resume => match self.run_tools().await? {
+            Next::Pause if resume => match self.run_pass().await? {
                 Some(turn) => Ok(Some(turn)),
                 None => Ok(self.pause()),
             },
@@ -323,7 +339,13 @@ impl Chat {
                 "a tool is required, but the chat has no tools".into()
             }
             (None, ToolChoice::Tool(name)) if self.tools.get(name).is_none() => {
-                let names: Vec<&str> = self.tools.names().collect();
+                let offered = |tool: &&Arc<dyn Tool>| !tool.definition().is_deferred();
+                let names: Vec<&str> = self
+                    .tools
+                    .iter()
+                    .filter(offered)
+                    .map(|tool| tool.name())
+                    .collect();
                 format!(
                     "the tool `{name}` is to be chosen, but the chat has only: {}",
                     names.join(", ")

@@ -1,9 +1,11 @@
 //! What a running call sees of its chat.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use super::Hub;
 use crate::call::CallContext;
@@ -20,13 +22,15 @@ pub(crate) struct Question {
 pub(crate) struct RunContext {
     hub: Arc<Hub>,
     state: Mutex<State>,
+    ended: watch::Sender<bool>,
 }
 
 struct State {
     /// The answers of earlier runs, in the order of the questions.
     answered: Vec<Question>,
     next: usize,
-    open: Option<InputRequest>,
+    /// The question that has no answer, and how many were answered before it.
+    open: Option<(usize, InputRequest)>,
     waker: Option<Waker>,
 }
 
@@ -45,11 +49,12 @@ impl RunContext {
                 open: None,
                 waker: None,
             }),
+            ended: watch::Sender::new(false),
         }
     }
 
     /// The question that the run waits for, if it does. Else `waker` is woken when one is put.
-    pub(crate) fn open_question(&self, waker: &Waker) -> Option<InputRequest> {
+    pub(crate) fn open_question(&self, waker: &Waker) -> Option<(usize, InputRequest)> {
         let mut state = self.lock();
         let open = state.open.take();
         if open.is_none()
@@ -63,6 +68,11 @@ impl RunContext {
         open
     }
 
+    /// Says that the run is over. A tool on a thread of its own may not know it yet: it is heard no more.
+    pub(crate) fn end(&self) {
+        self.ended.send_replace(true);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,7 +80,9 @@ impl RunContext {
 
 impl CallContext for RunContext {
     fn progress(&self, progress: Progress) {
-        self.hub.progress(progress);
+        if !*self.ended.borrow() {
+            self.hub.progress(progress);
+        }
     }
 
     fn ask(&self, request: InputRequest) -> Option<Answer> {
@@ -82,10 +94,18 @@ impl CallContext for RunContext {
         {
             return question.answer.clone();
         }
-        state.open.get_or_insert(request);
+        state.open.get_or_insert((at, request));
         if let Some(waker) = state.waker.take() {
             waker.wake();
         }
         None
+    }
+
+    fn ended(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let mut ended = self.ended.subscribe();
+        Box::pin(async move {
+            // The sender is gone only with the run.
+            let _ = ended.wait_for(|ended| *ended).await;
+        })
     }
 }

@@ -1,25 +1,25 @@
 //! The IO of the loop: asks the model and runs the tools that [`step`](super::step) says are next.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::execute::{Order, Ran, caught};
+use super::admit::{admission, checked, consult, needs_approval, unknown};
+use super::execute::{Order, Ran};
 use super::limits::calls_made;
 use super::restore::identify;
-use super::spill::SpillOver;
+use super::spill::{SpillOver, given_up};
 use super::trace::{self, ChatSpan};
 use super::{
-    CallState, Cancellation, Event, Hub, Limits, Outbox, PendingCall, Question, Round, RunContext,
+    CallState, Cancellation, Hub, Limits, Outbox, PendingCall, Question, Round, RunContext,
 };
 use crate::files::FileStore;
 use crate::model::{Delta, Request};
 use crate::{
     AfterCrash, AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome,
-    Spill, Task, ToolCall, ToolResult, ToolSet, Transcript,
+    Spill, Task, ToolResult, ToolSet, Transcript,
 };
 
 /// How a pass over the calls of an answer ended.
@@ -90,36 +90,19 @@ impl Driver<'_> {
         identify(&mut answer, self.chat, message);
         *self.round = Round::of(&answer);
         let cut_off = answer.is_cut_off();
-        self.add(Message::Assistant(answer));
+        self.transcript.push(Message::Assistant(answer));
+        if let Some(message) = self.transcript.messages().last() {
+            self.hub.message(message);
+        }
         if cut_off {
-            self.end(|call| {
-                let text = "The answer was cut off before it was complete, so that this call did not run. \
-                            Try again with shorter arguments or fewer calls.";
-                ToolResult::new(&call.call, Outcome::NotStarted, text)
-            });
+            self.end(super::restore::cut_off);
         }
         self.close();
     }
 
     /// Sees to all calls that are ready. `resume`: also to those that paused on a task.
     pub(crate) async fn run_tools(&mut self, resume: bool) -> Result<Pass, ChatError> {
-        self.collect()?;
-        self.admit();
-        let consulted = self
-            .cancellation
-            .guard(consult(self.round, self.tools, self.hub))
-            .await;
-        let pass = match consulted {
-            None => Ok(Pass::Cancelled),
-            Some(()) => {
-                self.refuse_denied();
-                let ready = self.ready(resume);
-                match self.concurrency {
-                    0 | 1 => self.one_by_one(ready).await,
-                    limit => self.together(ready, limit).await,
-                }
-            }
-        };
+        let pass = self.pass(resume).await;
         match &pass {
             Ok(Pass::Done) => {}
             Ok(Pass::Cancelled) => self.end(|call| unfinished(call, "The run was cancelled")),
@@ -129,6 +112,40 @@ impl Driver<'_> {
         pass
     }
 
+    /// What needs no decision runs first: reading decisions may take its time.
+    async fn pass(&mut self, resume: bool) -> Result<Pass, ChatError> {
+        let Some(()) = self.cancellation.guard(self.outbox.quiet()).await else {
+            return Ok(Pass::Cancelled);
+        };
+        self.collect()?;
+        self.admit();
+        self.refuse_denied();
+        let ready = self.ready(resume);
+        if let Pass::Cancelled = self.run(ready).await? {
+            return Ok(Pass::Cancelled);
+        }
+        if self.round.awaiting_approval().next().is_none() {
+            return Ok(Pass::Done);
+        }
+        let consulted = self
+            .cancellation
+            .guard(consult(self.round, self.tools, self.hub))
+            .await;
+        if consulted.is_none() {
+            return Ok(Pass::Cancelled);
+        }
+        self.refuse_denied();
+        let ready = self.ready(false);
+        self.run(ready).await
+    }
+
+    async fn run(&mut self, ready: VecDeque<(usize, Option<Task>)>) -> Result<Pass, ChatError> {
+        match self.concurrency {
+            0 | 1 => self.one_by_one(ready).await,
+            limit => self.together(ready, limit).await,
+        }
+    }
+
     /// Ends every call that is not over, and adds the results.
     pub(crate) fn abandon(&mut self, why: &str) {
         let _fatal_but_over = self.collect();
@@ -136,19 +153,24 @@ impl Driver<'_> {
         self.close();
     }
 
-    /// The one place where results enter the transcript: all of a round's, in call order.
+    /// The one place where results enter the transcript: all of a round's, in call order. They are told
+    /// of when all are there, since a callback may panic.
     fn close(&mut self) {
+        let before = self.transcript.messages().len();
         for result in self.round.take_results().into_iter().flatten() {
-            self.add(Message::Tool(result));
+            self.transcript.push(Message::Tool(result));
+        }
+        for message in &self.transcript.messages()[before..] {
+            self.hub.message(message);
         }
     }
 
-    fn add(&mut self, message: Message) {
-        self.hub.message(&message);
-        self.transcript.push(message);
-    }
-
     fn end(&mut self, result: impl Fn(&PendingCall) -> ToolResult) {
+        let outbox = self.outbox.clone();
+        let result = |call: &PendingCall| {
+            let unkept = outbox.take_unkept(call.call.idempotency_key());
+            unkept.map_or_else(|| result(call), given_up)
+        };
         for result in self.round.end(result) {
             self.hub.result(&result);
         }
@@ -198,8 +220,12 @@ impl Driver<'_> {
     fn recover(&mut self, index: usize) {
         let pending = &mut self.round.calls[index];
         let tool = self.tools.find(&pending.call.name);
-        pending.possibly_done = true;
+        let key = pending.call.idempotency_key();
+        let is_apart = self.outbox.is_apart(key) || self.outbox.has_unkept(key);
+        pending.possibly_done |= !is_apart;
         match tool.map_or(AfterCrash::Rerun, |tool| tool.definition().after_crash()) {
+            // It ended, or goes on where nobody could stop it: it does not run again.
+            _ if is_apart => pending.state = CallState::Answered,
             AfterCrash::Rerun => pending.state = CallState::Answered,
             AfterCrash::Review => {
                 pending.state = CallState::Proposed;
@@ -221,8 +247,13 @@ impl Driver<'_> {
             if let (CallState::Proposed, Decision::Denied { reason }) =
                 (&pending.state, &pending.decision)
             {
-                let mut text =
-                    serde_json::json!({ "error": "The user denied this call. It did not run." });
+                let denied = match pending.possibly_done {
+                    true => {
+                        "The user did not let this call run again. An earlier run of it was interrupted, and may have taken effect."
+                    }
+                    false => "The user denied this call. It did not run.",
+                };
+                let mut text = serde_json::json!({ "error": denied });
                 if let Some(reason) = reason {
                     text["reason"] = reason.as_str().into();
                 }
@@ -237,7 +268,7 @@ impl Driver<'_> {
         calls
             .filter_map(|(index, pending)| match &pending.state {
                 CallState::Proposed if !pending.awaits_approval() => Some((index, None)),
-                CallState::Started | CallState::Answered => Some((index, None)),
+                CallState::Started | CallState::Answered => Some((index, pending.task.clone())),
                 CallState::Paused(task) if resume => Some((index, Some(task.clone()))),
                 _ => None,
             })
@@ -262,6 +293,20 @@ impl Driver<'_> {
             self.record(index, result);
             return None;
         };
+        if pending.state == CallState::Proposed && pending.call.server.is_none() {
+            if pending.needs_approval == Some(true) && !pending.is_as_approved() {
+                pending.decision = Decision::Pending;
+                return None;
+            }
+            // What ran since may have changed what the predicate says.
+            if pending.needs_approval == Some(false)
+                && let Ok(call) = checked(&*tool, &pending.call)
+                && needs_approval(&*tool, &call)
+            {
+                pending.needs_approval = Some(true);
+                return None;
+            }
+        }
         // A task is kept while it is resumed: a run that is dropped can resume it again.
         if task.is_none() {
             pending.state = CallState::Started;
@@ -278,20 +323,39 @@ impl Driver<'_> {
             task,
             max_run_time: self.max_run_time,
             spill,
+            outbox: self.outbox.clone(),
         };
-        Some(trace::tool(order, self.trace_contents))
+        let contents = self.trace_contents;
+        Some(async move {
+            if !order.tool.definition().is_blocking() {
+                return trace::tool(order, contents).await;
+            }
+            let (outbox, key) = (
+                order.outbox.clone(),
+                order.call.idempotency_key().to_owned(),
+            );
+            outbox.apart(key, trace::tool(order, contents)).await;
+            Ran::Left
+        })
     }
 
     fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {
         self.ran_any = true;
         match ran {
             Ran::Done(result) => self.record(index, result),
-            Ran::Paused(task) => self.round.calls[index].state = CallState::Paused(task),
-            Ran::Asked(request) => {
+            Ran::Paused(task) => {
                 let pending = &mut self.round.calls[index];
-                pending
-                    .questions
-                    .retain(|question| question.answer.is_some());
+                // Its answers were for what made the task; what asks for it keeps its own.
+                if pending.task.replace(task.clone()).is_none() {
+                    pending.questions.clear();
+                }
+                pending.state = CallState::Paused(task);
+            }
+            Ran::Left => return self.collect(),
+            Ran::Asked(answered, request) => {
+                let pending = &mut self.round.calls[index];
+                // One that was answered and is now put otherwise is not asked as it was again.
+                pending.questions.truncate(answered);
                 pending.questions.push(Question {
                     request,
                     answer: None,
@@ -342,6 +406,7 @@ impl Driver<'_> {
         limit: usize,
     ) -> Result<Pass, ChatError> {
         let mut running = JoinSet::new();
+        let mut started = Vec::new();
         let result = loop {
             while running.len() < limit
                 && let Some((index, task)) = ready.pop_front()
@@ -349,7 +414,15 @@ impl Driver<'_> {
                 if let Some(run) = self.start(index, task) {
                     let key = self.round.calls[index].call.idempotency_key().to_owned();
                     let outbox = self.outbox.clone();
-                    running.spawn(async move { outbox.leave(key, run.await) });
+                    let alive = outbox.alive();
+                    let task = running.spawn(async move {
+                        let _alive = alive;
+                        match run.await {
+                            Ran::Left => {}
+                            ran => outbox.leave(key, ran),
+                        }
+                    });
+                    started.push((task.id(), index));
                 }
             }
             let joined = self.cancellation.guard(running.join_next()).await;
@@ -359,7 +432,17 @@ impl Driver<'_> {
             match joined {
                 None => break Ok(Pass::Cancelled),
                 Some(None) => break Ok(Pass::Done),
-                Some(Some(_)) => {}
+                Some(Some(Ok(()))) => {}
+                Some(Some(Err(error))) => {
+                    let lost = started.iter().find(|(task, _)| *task == error.id());
+                    if let Some((_, index)) = lost
+                        && !self.round.calls[*index].is_done()
+                    {
+                        let text = "The tool failed unexpectedly.";
+                        let call = &self.round.calls[*index].call;
+                        self.record(*index, ToolResult::new(call, Outcome::Error, text));
+                    }
+                }
             }
         };
         // What finished meanwhile keeps its result; the others are stopped.
@@ -367,79 +450,6 @@ impl Driver<'_> {
         let _also_fatal = self.collect();
         result
     }
-}
-
-/// Reads the decisions that the application keeps. One that cannot be read is still to come.
-async fn consult(round: &mut Round, tools: &ToolSet, hub: &Hub) {
-    let waiting = |call: &&mut PendingCall| call.awaits_approval() && call.call.server.is_none();
-    for pending in round.calls.iter_mut().filter(waiting) {
-        let Some(tool) = tools.find(&pending.call.name) else {
-            continue;
-        };
-        let Ok(Some(decision)) = catch_unwind(AssertUnwindSafe(|| tool.approval(&pending.call)))
-        else {
-            continue;
-        };
-        match caught(decision).await {
-            Ok(decision) => pending.decision = decision,
-            Err(_) => hub.say(|| {
-                let name = &pending.call.name;
-                Event::Warning(format!(
-                    "the approval resolver of `{name}` panicked; the call still waits"
-                ))
-            }),
-        }
-    }
-}
-
-fn admission(index: usize, call: &ToolCall, driver: &Driver<'_>) -> Result<bool, ToolResult> {
-    if call.server.is_some() {
-        return Ok(true);
-    }
-    let tools = driver.tools;
-    if let Some(limit) = driver.calls.limit()
-        && index >= limit
-    {
-        let text = format!(
-            "Only {limit} call(s) can run at a time, so that this one did not. Ask for fewer at once."
-        );
-        return Err(ToolResult::new(call, Outcome::Error, text));
-    }
-    let Some(tool) = tools.find(&call.name) else {
-        return Err(unknown(call, tools));
-    };
-    if let Some(allowed) = driver.allowed
-        && tools.get(&call.name).is_some()
-        && !allowed.contains(&call.name)
-    {
-        let text = format!(
-            "The tool `{}` cannot be called now. These can: {}.",
-            call.name,
-            allowed.join(", ")
-        );
-        return Err(ToolResult::new(call, Outcome::Error, text));
-    }
-    // A predicate that panics has not said that the call is harmless.
-    let needs_approval =
-        catch_unwind(AssertUnwindSafe(|| tool.requires_approval(call))).unwrap_or(true);
-    if needs_approval && let Err(error) = tool.definition().check(call) {
-        return Err(ToolResult::new(call, Outcome::Error, error.to_string()));
-    }
-    Ok(needs_approval)
-}
-
-fn unknown(call: &ToolCall, tools: &ToolSet) -> ToolResult {
-    let visible = tools.visible();
-    let names: Vec<&str> = visible.names().collect();
-    let text = match names.as_slice() {
-        [] => format!("There is no tool `{}`; there are no tools.", call.name),
-        names => format!(
-            "There is no tool `{}`. The tools are: {}.",
-            call.name,
-            names.join(", ")
-        ),
-    };
-    ToolResult::new(call, Outcome::Error, text)
 }
 
 fn unfinished(pending: &PendingCall, why: &str) -> ToolResult {

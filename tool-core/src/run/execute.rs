@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::RunContext;
+use bytes::Bytes;
+
+use super::outbox::Unkept;
 use super::spill::SpillOver;
+use super::{Outbox, RunContext};
 use crate::{
     InputRequest, Outcome, Task, Tool, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult,
 };
@@ -17,8 +20,11 @@ use crate::{
 pub(crate) enum Ran {
     Done(ToolResult),
     Paused(Task),
-    Asked(InputRequest),
+    /// It asks the user; so many questions were answered before.
+    Asked(usize, InputRequest),
     Fatal(ToolResult, ToolError),
+    /// It is in the outbox.
+    Left,
 }
 
 /// How a call is run.
@@ -32,20 +38,64 @@ pub(crate) struct Order {
     pub(crate) max_run_time: Option<Duration>,
     /// What is done with a result that is too long.
     pub(crate) spill: Option<SpillOver>,
+    pub(crate) outbox: Outbox,
 }
 
 /// Runs a call, and keeps a result that is too long. A panic anywhere is a failure of the call.
 pub(crate) async fn execute(mut order: Order) -> Ran {
     let call = order.call.clone();
+    let outbox = order.outbox.clone();
     let spill = order.spill.take();
+    // A run that ended before and was dropped while its file was written does not run again.
+    if let Some(unkept) = outbox.take_unkept(call.idempotency_key()) {
+        return match spill {
+            Some(spill) => spill.bound(&call, unkept, &outbox).await,
+            None => Ran::whole(unkept),
+        };
+    }
     let ran = caught(Box::pin(run(order))).await;
     let ran = ran.unwrap_or_else(|Panicked| Ran::Done(panicked(&call)));
-    match (ran, spill) {
-        (Ran::Done(result), Some(spill)) => Ran::Done(spill.bound(&call, result).await),
-        (Ran::Fatal(result, error), Some(spill)) => {
-            Ran::Fatal(spill.bound(&call, result).await, error)
+    let (mut result, fatal, spill) = match (ran, spill) {
+        (Ran::Done(result), Some(spill)) if spill.is_too_long(&result) => (result, None, spill),
+        (Ran::Fatal(result, error), Some(spill)) if spill.is_too_long(&result) => {
+            (result, Some(error), spill)
         }
-        (ran, _) => ran,
+        (ran, _) => return ran,
+    };
+    let text = Bytes::from(std::mem::take(&mut result.text));
+    let unkept = Unkept {
+        result,
+        text,
+        fatal,
+    };
+    spill.bound(&call, unkept, &outbox).await
+}
+
+impl Ran {
+    pub(crate) fn of(result: ToolResult, fatal: Option<ToolError>) -> Self {
+        match fatal {
+            Some(error) => Ran::Fatal(result, error),
+            None => Ran::Done(result),
+        }
+    }
+
+    fn whole(unkept: Unkept) -> Self {
+        let Unkept {
+            mut result,
+            text,
+            fatal,
+        } = unkept;
+        result.text = String::from_utf8_lossy(&text).into_owned();
+        Ran::of(result, fatal)
+    }
+}
+
+/// Ends a run for its tool, also when it is dropped.
+struct Ending(Arc<RunContext>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -62,7 +112,9 @@ async fn run(order: Order) -> Ran {
     } = order;
     let limit = tool.definition().max_run_time().or(max_run_time);
     let blocking = tool.definition().is_blocking();
+    let resumes = task.is_some();
     let call = call.attached(context.clone());
+    let _ending = Ending(context.clone());
     let run = async {
         match blocking {
             true => off_thread(tool, call.clone(), task).await,
@@ -85,11 +137,11 @@ async fn run(order: Order) -> Ran {
         Ok(Ok(Ok(Ok(output)))) => finished(&call, output),
         Ok(Ok(Ok(Err(error)))) => failed(&call, error),
         Ok(Ok(Err(Panicked))) => Ran::Done(panicked(&call)),
-        Ok(Err(question)) => Ran::Asked(question),
+        Ok(Err((at, question))) => Ran::Asked(at, question),
         Err(limit) => Ran::Done(ToolResult::new(
             &call,
             Outcome::TimedOut,
-            timed_out(limit, blocking),
+            timed_out(limit, blocking, resumes),
         )),
     }
 }
@@ -135,11 +187,11 @@ fn panicked(call: &ToolCall) -> ToolResult {
     ToolResult::new(call, Outcome::Error, "The tool failed unexpectedly.")
 }
 
-fn timed_out(limit: Duration, blocking: bool) -> String {
-    let rest = if blocking {
-        " It could not be stopped and may still be running."
-    } else {
-        " It was stopped."
+fn timed_out(limit: Duration, blocking: bool, resumes: bool) -> String {
+    let rest = match (blocking, resumes) {
+        (true, _) => " It could not be stopped and may still be running.",
+        (false, true) => " Asking for its task was stopped; the task may go on elsewhere.",
+        (false, false) => " It was stopped.",
     };
     format!("The tool did not finish within {limit:?}.{rest}")
 }
@@ -180,7 +232,11 @@ pub(crate) async fn caught<T>(
         let poll = AssertUnwindSafe(|| future.as_mut().poll(context));
         match catch_unwind(poll) {
             Ok(poll) => poll.map(Ok),
-            Err(_) => Poll::Ready(Err(Panicked)),
+            Err(payload) => {
+                // What it carries may panic in its turn.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+                Poll::Ready(Err(Panicked))
+            }
         }
     })
     .await

@@ -1,6 +1,7 @@
 //! The loop over model and tools: it decides without IO ([`step`]), and a thin [`driver`] does the
 //! IO without deciding.
 
+mod admit;
 mod cancel;
 mod context;
 pub(crate) mod driver;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{CallState, Round};
+use super::{CallState, PendingCall, Round};
 use crate::{AssistantMessage, Block, Message, Outcome, ToolResult, Transcript};
 
 /// Makes the messages a transcript in which each call has one result, right behind its answer and in
@@ -13,14 +13,18 @@ pub(crate) fn restore(
 ) -> (Transcript, Round) {
     let mut transcript = Transcript::new();
     let mut round = Round::default();
+    // The ids as they were, which results may still go by.
+    let mut ids: Vec<String> = Vec::new();
     for message in messages {
         match message {
-            Message::Tool(result) => {
-                let open = round
-                    .calls
-                    .iter_mut()
-                    .find(|call| call.call.id == result.call_id && !call.is_done());
-                if let Some(call) = open {
+            Message::Tool(mut result) => {
+                let is_open = |index: usize| !round.calls[index].is_done();
+                let known = |index: &usize| round.calls[*index].call.id == result.call_id;
+                let was = |index: &usize| ids.get(*index) == Some(&result.call_id);
+                let calls = || (0..round.calls.len()).filter(|index| is_open(*index));
+                if let Some(index) = calls().find(known).or_else(|| calls().find(was)) {
+                    let call = &mut round.calls[index];
+                    result.call_id.clone_from(&call.call.id);
                     call.state = CallState::Done(result);
                 }
             }
@@ -32,6 +36,7 @@ pub(crate) fn restore(
                 close(&mut transcript, &mut round);
                 match message {
                     Message::Assistant(mut answer) => {
+                        ids = answer.tool_calls().map(|call| call.id.clone()).collect();
                         identify(&mut answer, chat, transcript.messages().len());
                         round = Round::of(&answer);
                         transcript.push(Message::Assistant(answer));
@@ -41,8 +46,20 @@ pub(crate) fn restore(
             }
         }
     }
+    if let Some(Message::Assistant(answer)) = transcript.messages().last()
+        && answer.is_cut_off()
+    {
+        round.end(cut_off);
+    }
     close(&mut transcript, &mut round);
     (transcript, round)
+}
+
+/// The result of a call in an answer that was cut off: its arguments cannot be trusted.
+pub(super) fn cut_off(call: &PendingCall) -> ToolResult {
+    let text = "The answer was cut off before it was complete, so that this call did not run. \
+                Try again with shorter arguments or fewer calls.";
+    ToolResult::new(&call.call, Outcome::NotStarted, text)
 }
 
 fn close(transcript: &mut Transcript, round: &mut Round) {
@@ -61,7 +78,10 @@ pub(super) fn identify(answer: &mut AssistantMessage, chat: &str, message: usize
     });
     let mut renamed = false;
     for (position, call) in calls.enumerate() {
-        call.set_place(chat, message, position);
+        // A call that was in a chat already keeps its key there: it is the very same call.
+        if !call.has_place() {
+            call.set_place(chat, message, position);
+        }
         let mut id = call.id.clone();
         let mut copy = 1;
         while id.is_empty() || !ids.insert(id.clone()) {

@@ -22,12 +22,28 @@ pub(crate) struct PendingCall {
     pub(crate) decision: Decision,
     /// Whether it was admitted: known, with valid arguments where those are checked beforehand.
     pub(crate) needs_approval: Option<bool>,
-    /// The arguments with which it was approved, where the reviewer changed them.
-    pub(crate) edited: Option<Arguments>,
+    /// What was approved: nothing else may run.
+    pub(crate) approved: Option<Approved>,
     /// Whether an earlier run of it may have taken effect.
     pub(crate) possibly_done: bool,
     /// What it asked the user, in order; the last one may lack its answer.
     pub(crate) questions: Vec<Question>,
+    /// The task that it paused on last.
+    #[serde(
+        default,
+        with = "crate::tool::stored_task_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) task: Option<Task>,
+}
+
+/// The very call that was approved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Approved {
+    tool: String,
+    arguments: Arguments,
+    /// Whether the arguments are the reviewer's, not the model's.
+    edited: bool,
 }
 
 /// How far a call is.
@@ -55,9 +71,10 @@ impl Round {
             state: CallState::Proposed,
             decision: Decision::Pending,
             needs_approval: None,
-            edited: None,
+            approved: None,
             possibly_done: false,
             questions: Vec::new(),
+            task: None,
         });
         Round {
             calls: calls.collect(),
@@ -109,15 +126,60 @@ impl PendingCall {
 
     /// The call as it was approved: with the arguments that the reviewer gave, if any.
     pub(crate) fn approved_call(&self) -> ToolCall {
-        match &self.edited {
-            Some(arguments) => self.call.with_arguments(arguments.clone()),
-            None => self.call.clone(),
+        match &self.approved {
+            Some(approved) if approved.edited => {
+                self.call.with_arguments(approved.arguments.clone())
+            }
+            _ => self.call.clone(),
         }
+    }
+
+    /// Takes a decision. Approved is what a reviewer sees: the arguments of an earlier approval, if it
+    /// gave others than the model.
+    pub(crate) fn decide(&mut self, decision: Decision) {
+        if decision == Decision::Approved {
+            let call = self.approved_call();
+            let edited = self
+                .approved
+                .as_ref()
+                .is_some_and(|approved| approved.edited);
+            self.approved = Some(Approved {
+                tool: call.name,
+                arguments: call.arguments,
+                edited,
+            });
+        }
+        self.decision = decision;
+    }
+
+    /// Approves it with other arguments than the model's.
+    pub(crate) fn approve_with(&mut self, arguments: Arguments) {
+        self.approved = Some(Approved {
+            tool: self.call.name.clone(),
+            arguments,
+            edited: true,
+        });
+        self.decision = Decision::Approved;
+    }
+
+    /// Whether it is still the call that was approved.
+    pub(crate) fn is_as_approved(&self) -> bool {
+        let is = |approved: &Approved| {
+            approved.tool == self.call.name
+                && (approved.edited || approved.arguments == self.call.arguments)
+        };
+        self.approved.as_ref().is_some_and(is)
     }
 
     /// Whether nothing but a person or work elsewhere can bring it on.
     pub(crate) fn waits(&self) -> bool {
         self.awaits_approval() || matches!(self.state, CallState::Asking | CallState::Paused(_))
+    }
+
+    /// Whether a person has decided on it or answered it, and nothing came of that yet.
+    pub(crate) fn is_settled(&self) -> bool {
+        let decided = self.state == CallState::Proposed && self.decision != Decision::Pending;
+        decided || (self.state == CallState::Answered && !self.questions.is_empty())
     }
 
     /// The question that it waits for.

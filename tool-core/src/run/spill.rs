@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::Outbox;
+use super::execute::Ran;
+use super::outbox::Unkept;
 use crate::files::{FileError, FileErrorKind, FilePath, FileStore, readers};
 use crate::{Spill, Tool, ToolCall, ToolResult, ToolSet};
 
@@ -39,29 +42,37 @@ impl SpillOver {
         }
     }
 
-    /// The result as it is if it is short enough; else cut, and kept.
-    pub(crate) async fn bound(self, call: &ToolCall, mut result: ToolResult) -> ToolResult {
+    /// Whether a result has more characters than are sent.
+    pub(crate) fn is_too_long(&self, result: &ToolResult) -> bool {
         // A character has at least one byte.
-        if result.text.len() <= self.limit {
-            return result;
-        }
-        let characters = result.text.chars().count();
-        if characters <= self.limit {
-            return result;
-        }
-        let lines = result.text.lines().count();
-        let whole = Bytes::from(std::mem::take(&mut result.text));
-        let bytes = whole.len();
-        let length = format!(
-            "This result is too long to be shown whole: it has {characters} characters in {lines} lines, {bytes} bytes."
-        );
-        let (fate, shown) = match self.keep(call, whole.clone()).await {
+        result.text.len() > self.limit && result.text.chars().nth(self.limit).is_some()
+    }
+
+    /// The result, cut, and kept whole in a file. If this is dropped before the file is written, the
+    /// result is put back.
+    pub(crate) async fn bound(self, call: &ToolCall, unkept: Unkept, outbox: &Outbox) -> Ran {
+        let whole = unkept.text.clone();
+        let mut keeping = Keeping {
+            key: call.idempotency_key(),
+            outbox,
+            unkept: Some(unkept),
+        };
+        let kept = self.keep(call, whole.clone()).await;
+        let unkept = keeping.unkept.take();
+        let (fate, shown) = match kept {
             Ok(path) => (self.kept(&path), self.limit.min(SHOWN)),
             Err(error) => (lost(&error), self.limit),
         };
-        let whole = String::from_utf8_lossy(&whole);
-        result.text = format!("{length} {fate}{}", ends(&whole, characters, shown));
-        result
+        let text = cut(&whole, &fate, shown);
+        match unkept {
+            Some(Unkept {
+                mut result, fatal, ..
+            }) => {
+                result.text = text;
+                Ran::of(result, fatal)
+            }
+            None => Ran::Left,
+        }
     }
 
     /// Writes the file in a task of its own: it is written to its end even if nobody waits any more,
@@ -89,6 +100,42 @@ impl SpillOver {
     }
 }
 
+/// A result that is being kept.
+struct Keeping<'a> {
+    key: &'a str,
+    outbox: &'a Outbox,
+    unkept: Option<Unkept>,
+}
+
+impl Drop for Keeping<'_> {
+    fn drop(&mut self) {
+        if let Some(unkept) = self.unkept.take() {
+            self.outbox.put_unkept(self.key.to_owned(), unkept);
+        }
+    }
+}
+
+/// A result that nobody waits for any more, cut without a file.
+pub(crate) fn given_up(unkept: Unkept) -> ToolResult {
+    let Unkept {
+        mut result, text, ..
+    } = unkept;
+    let fate = "It was not kept in a file, for the run was cancelled, so that all but what follows is lost.";
+    result.text = cut(&text, fate, SHOWN);
+    result
+}
+
+/// What is said of a result that is too long, and its ends.
+fn cut(whole: &Bytes, fate: &str, shown: usize) -> String {
+    let text = String::from_utf8_lossy(whole);
+    let (characters, lines) = (text.chars().count(), text.lines().count());
+    let bytes = whole.len();
+    format!(
+        "This result is too long to be shown whole: it has {characters} characters in {lines} lines, {bytes} bytes. {fate}{}",
+        ends(&text, characters, shown)
+    )
+}
+
 fn lost(error: &FileError) -> String {
     let error: String = error.to_string().chars().take(SHOWN_OF_ERROR).collect();
     format!("It could not be kept in a file, so that all but what follows is lost: {error}.")
@@ -103,13 +150,15 @@ fn path(call: &ToolCall) -> Result<FilePath, FileError> {
     let name: String = call.name.chars().take(60).map(plain).collect();
     let (_, message, position) = call.place();
     let key = hash(call.idempotency_key());
-    FilePath::new(format!("results/{message}-{position}-{name}-{key:08x}.txt"))
+    FilePath::new(format!(
+        "results/{message}-{position}-{name}-{key:016x}.txt"
+    ))
 }
 
 /// FNV-1a: paths must stay the same from one version of this crate to the next.
-fn hash(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 

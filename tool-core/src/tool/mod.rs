@@ -25,8 +25,8 @@ pub use output::{ToolFailure, ToolOutput, ToolReturn};
 pub use param::{Injected, Parameter};
 pub use redefined::Redefined;
 pub use set::{ToolSet, ToolSetError, ToolSetErrorKind};
-pub(crate) use task::stored as stored_task;
 pub use task::{Task, TaskPoll};
+pub(crate) use task::{stored as stored_task, stored_option as stored_task_option};
 
 /// What generated code uses; see [`crate::__private`].
 pub(crate) mod generated {

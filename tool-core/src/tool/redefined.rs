@@ -29,13 +29,21 @@ impl Tool for Redefined {
         &self.definition
     }
 
+    fn name(&self) -> &str {
+        match self.definition.name() == self.tool.definition().name() {
+            true => self.tool.name(),
+            false => self.definition.name(),
+        }
+    }
+
     fn invoke<'a>(&'a self, call: &'a ToolCall) -> ToolFuture<'a> {
         self.tool.invoke(call)
     }
 
     fn requires_approval(&self, call: &ToolCall) -> bool {
-        self.definition.requires_approval()
-            && (self.tool.requires_approval(call) || !self.tool.definition().requires_approval())
+        let demanded =
+            self.definition.requires_approval() && !self.tool.definition().requires_approval();
+        demanded || self.tool.requires_approval(call)
     }
 
     fn approval<'a>(&'a self, call: &'a ToolCall) -> Option<ApprovalFuture<'a>> {

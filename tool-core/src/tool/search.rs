@@ -35,9 +35,15 @@ pub(super) struct CallTool {
 
 /// The two tools for a set that has deferred ones, under names that are free in it.
 pub(super) fn search_tools(set: &ToolSet) -> Option<(SearchTools, CallTool)> {
-    let free = |names: [&'static str; 3]| names.into_iter().find(|name| set.get(name).is_none());
-    let search = free(["search_tools", "find_tools", "search_more_tools"])?;
-    let caller = free(["call_tool", "call_found_tool", "call_one_of_more_tools"])?;
+    let free = |name: &str, other: &str| {
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let mut names = [name.to_owned(), other.to_owned()]
+            .into_iter()
+            .chain(numbered);
+        names.find(|name| set.get(name).is_none())
+    };
+    let search = free("search_tools", "find_tools")?;
+    let caller = free("call_tool", "call_found_tool")?;
     let deferred: Vec<Arc<dyn Tool>> = set
         .iter()
         .filter(|tool| tool.definition().is_deferred())
@@ -59,7 +65,7 @@ pub(super) fn search_tools(set: &ToolSet) -> Option<(SearchTools, CallTool)> {
     );
     let search = SearchTools {
         definition: definition.with_spill_to_file(super::Spill::Never),
-        caller: caller.into(),
+        caller: caller.clone(),
         deferred,
         index: OnceLock::new(),
     };

@@ -176,7 +176,14 @@ impl ToolSet {
             .iter()
             .cloned()
             .map(|tool| Arc::new(tool.deferred()) as Arc<dyn Tool>);
-        ToolSet::try_from_tools(tools).unwrap_or_default()
+        // The names are those of this set, which has each once.
+        let mut set = Inner::default();
+        for tool in tools {
+            set.by_name.insert(tool.name().to_owned(), set.tools.len());
+            set.tools.push(tool);
+        }
+        set.has_deferred = !set.tools.is_empty();
+        ToolSet(Arc::new(set))
     }
 
     /// What a protocol makes of the set, made once. `key` tells protocols and dialects apart.

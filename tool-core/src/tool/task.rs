@@ -57,6 +57,29 @@ pub enum TaskPoll<T> {
 }
 
 /// How a chat stores the task of a call.
+pub(crate) mod stored_option {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Task, stored};
+
+    #[derive(Serialize, Deserialize)]
+    struct Stored(#[serde(with = "stored")] Task);
+
+    pub(crate) fn serialize<S: Serializer>(
+        task: &Option<Task>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        task.clone().map(Stored).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Task>, D::Error> {
+        let stored = Option::<Stored>::deserialize(deserializer)?;
+        Ok(stored.map(|Stored(task)| task))
+    }
+}
+
 pub(crate) mod stored {
     use std::time::Duration;
 
