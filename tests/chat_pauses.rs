@@ -484,3 +484,29 @@ async fn an_approved_call_is_checked_again_when_it_runs_c3_b109() {
     );
     assert!(log.lines().is_empty());
 }
+
+#[tokio::test]
+async fn a_closure_can_have_the_call_r1_r6() {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    let count = FunctionTool::<Value, _>::with_call(
+        "count",
+        "Counts.",
+        schema,
+        |arguments: Value, call: ToolCall| async move {
+            call.progress("counting", 1, 2);
+            Ok::<_, ToolError>(format!("{} {}", arguments["n"], call.name))
+        },
+    );
+    let log = Log::default();
+    let seen = log.clone();
+    let mut chat = Chat::new(
+        ScriptedModel::new()
+            .call("count", json!({ "n": 3 }))
+            .text("done"),
+    )
+    .with_tools(set([Arc::new(count.unwrap()) as Arc<dyn Tool>]))
+    .after_tool_progress(move |progress| seen.add(&progress.message));
+    chat.ask("go").await.unwrap();
+    assert_eq!(results(&chat)[0].text, "3 count");
+    assert_eq!(log.lines(), ["counting"]);
+}

@@ -619,3 +619,23 @@ fn the_tools_over_files_never_spill_r9() {
         assert_eq!(tool.definition().spill_to_file(), Some(Spill::Never));
     }
 }
+
+#[tokio::test]
+async fn a_match_is_where_it_is_said_to_be_also_beside_bytes_that_are_no_text_r9() {
+    let (store, tools) = holding(&[]).await;
+    let content = Bytes::from_static(b"\xff\xfe\xff bin \xf0\x9f needle");
+    let at = content.len() - "needle".len();
+    store.write(&path("bin"), content).await.unwrap();
+    let found = run(&tools, "search_files", json!({ "pattern": "needle" }))
+        .await
+        .unwrap();
+    assert!(found.starts_with(&format!("bin:1 (byte {at})")), "{found}");
+    let page = run(
+        &tools,
+        "read_file",
+        json!({ "path": "bin", "byte_offset": at }),
+    )
+    .await
+    .unwrap();
+    assert!(page.contains("needle"), "{page}");
+}

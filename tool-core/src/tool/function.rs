@@ -63,6 +63,33 @@ impl<A, F> FunctionTool<A, F> {
         })
     }
 
+    /// As [`new`](FunctionTool::new), of a closure that is handed the call too: to report progress, to ask
+    /// the user, to have its key.
+    ///
+    /// # Errors
+    ///
+    /// The schema cannot be one of arguments.
+    pub fn with_call<R, T, E>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        schema: Value,
+        function: F,
+    ) -> Result<FunctionTool<A, WithCall<F>>, SchemaError>
+    where
+        A: DeserializeOwned + Send,
+        F: Fn(A, ToolCall) -> R + Send + Sync,
+        R: Future<Output = Result<T, E>> + Send,
+        T: ToolReturn + Send,
+        E: ToolFailure + Send,
+    {
+        let definition = ToolDefinition::new(name.into(), description.into(), Schema::new(schema)?);
+        Ok(FunctionTool {
+            definition,
+            function: WithCall(function),
+            arguments: PhantomData,
+        })
+    }
+
     /// The same tool with what `change` makes of its definition: deferral, approval, a deadline.
     #[must_use]
     pub fn define(self, change: impl FnOnce(ToolDefinition) -> ToolDefinition) -> Self {
@@ -70,6 +97,43 @@ impl<A, F> FunctionTool<A, F> {
             definition: change(self.definition),
             ..self
         }
+    }
+}
+
+/// A closure that is handed the call beside the arguments.
+pub struct WithCall<F>(F);
+
+impl<A: DeserializeOwned, F> FunctionTool<A, F> {
+    fn read(&self, call: &ToolCall) -> Result<A, ToolError> {
+        let arguments = Value::Object(self.definition.check(call)?);
+        serde_json::from_value(arguments).map_err(|error| {
+            ToolError::invalid_arguments(format!("Invalid tool arguments: {error}"))
+        })
+    }
+}
+
+fn reply<T: ToolReturn, E: ToolFailure>(value: Result<T, E>) -> Result<ToolOutput, ToolError> {
+    value.map_err(ToolFailure::into_tool_error)?.output()
+}
+
+#[diagnostic::do_not_recommend]
+impl<A, F, R, T, E> Tool for FunctionTool<A, WithCall<F>>
+where
+    A: DeserializeOwned + Send,
+    F: Fn(A, ToolCall) -> R + Send + Sync,
+    R: Future<Output = Result<T, E>> + Send,
+    T: ToolReturn + Send,
+    E: ToolFailure + Send,
+{
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn invoke<'a>(&'a self, call: &'a ToolCall) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let arguments = self.read(call)?;
+            reply((self.function.0)(arguments, call.clone()).await)
+        })
     }
 }
 
@@ -88,13 +152,8 @@ where
 
     fn invoke<'a>(&'a self, call: &'a ToolCall) -> ToolFuture<'a> {
         Box::pin(async move {
-            let arguments = Value::Object(self.definition.check(call)?);
-            let arguments = serde_json::from_value(arguments).map_err(|error| {
-                ToolError::invalid_arguments(format!("Invalid tool arguments: {error}"))
-            })?;
-            let value: Result<T, E> = (self.function)(arguments).await;
-            let output: ToolOutput = value.map_err(ToolFailure::into_tool_error)?.output()?;
-            Ok(output)
+            let arguments = self.read(call)?;
+            reply((self.function)(arguments).await)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `search_files`.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,15 +54,18 @@ impl SearchFiles {
         let mut left = BUDGET;
         let mut found = Vec::new();
         let mut unsearched = Vec::new();
-        for FileEntry { path, size, .. } in self.entries(path.as_deref()).await? {
+        let entries = self.entries(path.as_deref()).await?;
+        // A file that is asked for by its name is searched however large it is.
+        let alone = entries.len() == 1;
+        for FileEntry { path, size, .. } in entries {
             if found.len() > offset + PAGE {
                 break;
             }
-            if size > left {
+            if size > left && !alone {
                 unsearched.push(path);
                 continue;
             }
-            left -= size;
+            left = left.saturating_sub(size);
             let content = match self.files.store().read(&path).await {
                 Err(error) if error.is_not_found() => continue,
                 content => content?,
@@ -153,7 +157,10 @@ fn matches(path: &FilePath, content: &Bytes, pattern: &Pattern, wanted: usize) -
         let snippet = text[shown.clone()].trim_end_matches('\r');
         found.push(format!(
             "{path}:{line} (byte {}): {before}{snippet}{after}",
-            range.start
+            match text {
+                Cow::Borrowed(_) => range.start,
+                Cow::Owned(_) => byte_in(content, range.start),
+            }
         ));
         let end = shown.end.max(range.end);
         from = match text[end..].chars().next() {
@@ -163,6 +170,20 @@ fn matches(path: &FilePath, content: &Bytes, pattern: &Pattern, wanted: usize) -
         };
     }
     found
+}
+
+/// Where in bytes that are no text a place is in what was made text of them.
+fn byte_in(content: &[u8], place: usize) -> usize {
+    let (mut byte, mut left) = (0, place);
+    for chunk in content.utf8_chunks() {
+        let valid = chunk.valid().len();
+        if left <= valid {
+            return byte + left;
+        }
+        left = (left - valid).saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
+        byte += valid + chunk.invalid().len();
+    }
+    byte
 }
 
 fn newlines(text: &str) -> usize {
