@@ -135,7 +135,8 @@ fn results(
             out.push(b',');
         }
         json::key(out, "name");
-        json::value(out, &result.name);
+        // The name that the model called: a result may be that of the tool that was meant by it.
+        json::value(out, call.map_or(&result.name, |call| &call.name));
         out.extend_from_slice(b",\"response\":{");
         json::key(out, if result.is_error() { "error" } else { "output" });
         let words = match result.text.is_empty() {

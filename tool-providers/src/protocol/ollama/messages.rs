@@ -5,7 +5,7 @@ use tool_core::{
 };
 
 use super::super::attachment::{Kind, base64, kind, unsupported};
-use super::super::{NO_OUTPUT, is_remote, json};
+use super::super::{NO_OUTPUT, call_of, is_remote, json};
 
 /// Appends the messages after the first `done`.
 pub(super) fn append(
@@ -18,7 +18,9 @@ pub(super) fn append(
             Message::User(message) => user(&message.text, &message.attachments, out)?,
             Message::Assistant(message) => assistant(message, out),
             Message::Tool(result) if !is_remote(messages, position) => {
-                tool(result, out);
+                // The name that the model called: a result may be that of the tool that was meant by it.
+                let name = call_of(messages, position).map_or(&result.name, |call| &call.name);
+                tool(name, result, out);
                 if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
                     follow_up(&messages[..=position], out)?;
                 }
@@ -92,10 +94,10 @@ fn assistant(message: &AssistantMessage, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-fn tool(result: &ToolResult, out: &mut Vec<u8>) {
+fn tool(name: &str, result: &ToolResult, out: &mut Vec<u8>) {
     json::separate(out);
     out.extend_from_slice(b"{\"role\":\"tool\"");
-    json::member(out, "tool_name", &result.name);
+    json::member(out, "tool_name", name);
     json::member(out, "tool_call_id", &result.call_id);
     let words = match result.text.is_empty() {
         true => NO_OUTPUT,
