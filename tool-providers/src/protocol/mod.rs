@@ -8,6 +8,7 @@ mod attachment;
 mod body;
 pub mod chat_completions;
 mod error;
+mod fill;
 pub mod gemini;
 mod json;
 pub mod ollama;

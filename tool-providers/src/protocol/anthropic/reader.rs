@@ -8,6 +8,7 @@ use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, ModelError, RawItems};
 
 use super::super::error::{in_answer, malformed};
+use super::super::fill::{Fill, fill};
 use super::super::{AnswerStream, json};
 use super::Anthropic;
 use super::wire::{Answer, Block, Counts, Event, Piece, finish_reason};
@@ -19,7 +20,8 @@ pub(super) fn whole(
     sink: &mut DeltaSink<'_>,
 ) -> Result<AssistantMessage, ModelError> {
     let json = text(body);
-    let answer: Answer<'_> = serde_json::from_str(&json).map_err(unexpected)?;
+    let mut answer = Answer::default();
+    fill(Fill(&mut answer), &json).map_err(unexpected)?;
     if let Some(error) = answer.error {
         return Err(in_answer(error.get()));
     }
@@ -91,18 +93,14 @@ impl<'p> Reader<'p> {
                 }
             }
             "content_block_delta" => {
-                if let Some(piece) = event.delta {
-                    self.piece(event.index.0, &piece, sink);
-                }
+                self.piece(event.index.0, &event.delta, sink);
             }
             "content_block_stop" => self.stop(event.index.0, sink),
             "message_delta" => {
                 if let Some(counts) = event.usage {
                     self.count(counts, sink);
                 }
-                if let Some(end) = event.delta {
-                    self.stopped(&end.stop_reason.0, sink);
-                }
+                self.stopped(&event.delta.stop_reason.0, sink);
             }
             "message_stop" => self.done = true,
             _ => {}
@@ -310,7 +308,8 @@ impl AnswerStream for Reader<'_> {
             return Ok(());
         }
         let json = text(data);
-        let event: Event<'_> = serde_json::from_str(&json).map_err(unexpected)?;
+        let mut event = Event::default();
+        fill(Fill(&mut event), &json).map_err(unexpected)?;
         match event.error {
             Some(error) => Err(in_answer(error.get())),
             None => self.event(event, sink),

@@ -4,59 +4,41 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tool_core::{FinishReason, Usage};
 
+use super::super::fill::filled;
 use super::super::values::{Count, Text};
 
-/// An event of a stream.
-#[derive(Deserialize)]
-pub(super) struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
-    pub(super) kind: Text<'a>,
-    #[serde(default)]
-    pub(super) index: Count,
-    #[serde(borrow, default)]
-    pub(super) message: Option<Answer<'a>>,
-    #[serde(borrow, default)]
-    pub(super) content_block: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) delta: Option<Piece<'a>>,
-    #[serde(default)]
-    pub(super) usage: Option<Counts>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
-}
+filled! {
+    /// An event of a stream.
+    struct Event {
+        kind as "type": Text<'a>,
+        index: Count,
+        /// Apart, so that an event, which mostly has none, is small.
+        message: Option<Box<Answer<'a>>> = fill,
+        content_block: Option<&'a RawValue>,
+        delta: Piece<'a> = fill,
+        usage: Option<Counts>,
+        error: Option<&'a RawValue>,
+    }
 
-/// A piece of a block, or what is known at the end.
-#[derive(Deserialize)]
-pub(super) struct Piece<'a> {
-    #[serde(borrow, default, rename = "type")]
-    pub(super) kind: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) text: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) thinking: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) signature: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) partial_json: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) citation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    pub(super) stop_reason: Text<'a>,
-}
+    /// A piece of a block, or what is known at the end.
+    struct Piece {
+        kind as "type": Text<'a>,
+        text: Text<'a>,
+        thinking: Text<'a>,
+        signature: Text<'a>,
+        partial_json: Text<'a>,
+        citation: Option<&'a RawValue>,
+        stop_reason: Text<'a>,
+    }
 
-/// An answer.
-#[derive(Deserialize)]
-pub(super) struct Answer<'a> {
-    #[serde(borrow, default)]
-    pub(super) model: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) content: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    pub(super) stop_reason: Text<'a>,
-    #[serde(default)]
-    pub(super) usage: Option<Counts>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
+    /// An answer.
+    struct Answer {
+        model: Text<'a>,
+        content: Option<Vec<&'a RawValue>>,
+        stop_reason: Text<'a>,
+        usage: Option<Counts>,
+        error: Option<&'a RawValue>,
+    }
 }
 
 /// One block of an answer.

@@ -7,6 +7,7 @@ use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, FinishReason, ModelError, ModelErrorKind, RawItems};
 
 use super::super::error::{in_answer, malformed};
+use super::super::fill::{Fill, fill};
 use super::super::{AnswerStream, json};
 use super::Gemini;
 use super::wire::{Answer, Candidate, Part, Words};
@@ -62,7 +63,8 @@ impl<'p> Reader<'p> {
     fn read(&mut self, data: &[u8], sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
         let json =
             std::str::from_utf8(data).map_or_else(|_| String::from_utf8_lossy(data), Cow::from);
-        let answer: Answer<'_> = serde_json::from_str(&json).map_err(unexpected)?;
+        let mut answer = Answer::default();
+        fill(Fill(&mut answer), &json).map_err(unexpected)?;
         if let Some(error) = answer.error {
             return Err(in_answer(error.get()));
         }
@@ -70,18 +72,13 @@ impl<'p> Reader<'p> {
             self.has_model = true;
             self.emit(Delta::Model(&answer.model.0), sink);
         }
-        let candidates = answer.candidates.unwrap_or_default();
-        if let Some(feedback) = &answer.feedback
-            && !feedback.block_reason.0.is_empty()
-            && candidates.is_empty()
-        {
-            let text = format!(
-                "the provider blocked the prompt: {}",
-                feedback.block_reason.0
-            );
+        let blocked = &answer.feedback.block_reason.0;
+        if !blocked.is_empty() && answer.candidates.iter().next().is_none() {
+            let text = format!("the provider blocked the prompt: {blocked}");
             return Err(ModelError::new(ModelErrorKind::BadRequest, text));
         }
-        for candidate in candidates.iter().filter(|candidate| candidate.index.0 == 0) {
+        let first = |candidate: &&Candidate<'_>| candidate.index.0 == 0;
+        for candidate in answer.candidates.iter().filter(first) {
             self.candidate(candidate, sink)?;
         }
         if let Some(counts) = answer.usage {
@@ -96,11 +93,7 @@ impl<'p> Reader<'p> {
         sink: &mut DeltaSink<'_>,
     ) -> Result<(), ModelError> {
         self.has_candidate = true;
-        let parts = candidate
-            .content
-            .as_ref()
-            .and_then(|content| content.parts.as_ref());
-        for part in parts.into_iter().flatten() {
+        for part in candidate.content.parts.iter().flatten() {
             self.part(part, sink)?;
         }
         let finish = match &*candidate.finish.0 {

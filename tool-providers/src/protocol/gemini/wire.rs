@@ -4,45 +4,33 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tool_core::Usage;
 
+use super::super::fill::{Few, filled};
 use super::super::values::{Count, Text};
 
-/// An answer or a chunk of one.
-#[derive(Deserialize)]
-pub(super) struct Answer<'a> {
-    #[serde(borrow, default)]
-    pub(super) candidates: Option<Vec<Candidate<'a>>>,
-    #[serde(default, rename = "usageMetadata")]
-    pub(super) usage: Option<Counts>,
-    #[serde(borrow, default, rename = "modelVersion")]
-    pub(super) model: Text<'a>,
-    #[serde(borrow, default, rename = "promptFeedback")]
-    pub(super) feedback: Option<Feedback<'a>>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<&'a RawValue>,
-}
+filled! {
+    /// An answer or a chunk of one.
+    struct Answer {
+        candidates: Few<Candidate<'a>> = fill,
+        usage as "usageMetadata": Option<Counts>,
+        model as "modelVersion": Text<'a>,
+        feedback as "promptFeedback": Feedback<'a> = fill,
+        error: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Feedback<'a> {
-    #[serde(borrow, default, rename = "blockReason")]
-    pub(super) block_reason: Text<'a>,
-}
+    struct Feedback {
+        block_reason as "blockReason": Text<'a>,
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Candidate<'a> {
-    #[serde(default)]
-    pub(super) index: Count,
-    #[serde(borrow, default)]
-    pub(super) content: Option<Content<'a>>,
-    #[serde(borrow, default, rename = "finishReason")]
-    pub(super) finish: Text<'a>,
-    #[serde(borrow, default, rename = "finishMessage")]
-    pub(super) finish_message: Text<'a>,
-}
+    struct Candidate {
+        index: Count,
+        content: Content<'a> = fill,
+        finish as "finishReason": Text<'a>,
+        finish_message as "finishMessage": Text<'a>,
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Content<'a> {
-    #[serde(borrow, default)]
-    pub(super) parts: Option<Vec<&'a RawValue>>,
+    struct Content {
+        parts: Option<Vec<&'a RawValue>>,
+    }
 }
 
 /// A part that is words and nothing else.
