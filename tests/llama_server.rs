@@ -1,5 +1,5 @@
-//! P1, P4: a llama.cpp server that no one here wrote, at `TOOL_LLAMA_URL` with the key
-//! `TOOL_LLAMA_KEY`. `../shared/local-server` says how to start one.
+//! P1, P4: a llama.cpp server that no one here wrote, at `TOOL_LLAMA_URL` with the key `TOOL_LLAMA_KEY`,
+//! over the three protocols that it speaks. `scripts/test` starts one.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -9,18 +9,28 @@ use tool_core::{
     Chat, FunctionTool, Limits, Message, ModelErrorKind, RequestOptions, Tool, ToolChoice,
     ToolError, ToolOptions, ToolSet, Turn,
 };
-use tool_providers::{Compatible, Provider};
+use tool_providers::{Anthropic, Api, Compatible, Provider};
 
-fn server() -> Option<Provider> {
+/// The server over each of its protocols, and the member of a request that holds the messages.
+fn servers() -> Vec<(Provider, &'static str)> {
     let Ok(address) = std::env::var("TOOL_LLAMA_URL") else {
         eprintln!("skipped: set TOOL_LLAMA_URL to the address of a llama.cpp server");
-        return None;
+        return Vec::new();
     };
-    let provider = Compatible::at(address);
-    Some(match std::env::var("TOOL_LLAMA_KEY") {
-        Ok(key) => provider.key(key),
-        Err(_) => provider,
-    })
+    let key = std::env::var("TOOL_LLAMA_KEY").unwrap_or_default();
+    let compatible = || Compatible::at(&address).key(key.as_str());
+    let messages = Anthropic::new(key.as_str()).base_url(&address);
+    vec![
+        (compatible(), "messages"),
+        (compatible().api(Api::responses()), "input"),
+        (messages, "messages"),
+    ]
+}
+
+/// The server over each of its protocols, streamed and not.
+fn ways() -> Vec<(Provider, bool)> {
+    let both = |(provider, _): (Provider, _)| [(provider.clone(), false), (provider, true)];
+    servers().into_iter().flat_map(both).collect()
 }
 
 /// The tools, and the arguments with which they were called.
@@ -65,8 +75,7 @@ fn chat(provider: &Provider) -> Chat {
 
 #[tokio::test]
 async fn it_answers_plain_and_streamed_and_takes_a_second_turn() {
-    let Some(provider) = server() else { return };
-    for streaming in [false, true] {
+    for (provider, streaming) in ways() {
         let heard = Arc::new(Mutex::new(String::new()));
         let sink = heard.clone();
         let mut chat = chat(&provider)
@@ -92,8 +101,7 @@ async fn it_answers_plain_and_streamed_and_takes_a_second_turn() {
 
 #[tokio::test]
 async fn it_calls_a_tool_and_reads_its_result() {
-    let Some(provider) = server() else { return };
-    for streaming in [false, true] {
+    for (provider, streaming) in ways() {
         let (tools, calls) = tools();
         let mut chat = chat(&provider).with_tools(tools).with_streaming(streaming);
         chat.ask("What is the weather in Paris?")
@@ -108,8 +116,7 @@ async fn it_calls_a_tool_and_reads_its_result() {
 
 #[tokio::test]
 async fn it_calls_the_tool_that_it_must_call() {
-    let Some(provider) = server() else { return };
-    for streaming in [false, true] {
+    for (provider, streaming) in ways() {
         let (tools, calls) = tools();
         let required = ToolOptions::new().choice(ToolChoice::Required);
         let mut chat = chat(&provider)
@@ -129,24 +136,26 @@ async fn it_calls_the_tool_that_it_must_call() {
 
 #[tokio::test]
 async fn a_wrong_key_and_a_bad_request_are_typed_errors() {
-    let Some(provider) = server() else { return };
-    if std::env::var_os("TOOL_LLAMA_KEY").is_some() {
-        let wrong = provider.clone().key("not-the-key-at-all");
-        let error = Chat::new(wrong.model("local")).ask("hi").await.unwrap_err();
+    for (provider, messages) in servers() {
+        if std::env::var_os("TOOL_LLAMA_KEY").is_some() {
+            let wrong = provider.clone().key("not-the-key-at-all");
+            let error = Chat::new(wrong.model("local")).ask("hi").await.unwrap_err();
+            let error = error.model_error().unwrap();
+            assert_eq!(
+                (error.kind(), error.status()),
+                (ModelErrorKind::Auth, Some(401))
+            );
+        }
+        let options =
+            RequestOptions::new().extra(messages, json!([{ "role": "user", "content": 5 }]));
+        let mut chat = Chat::new(provider.model("local")).with_request_options(options);
+        let error = chat.ask("hi").await.unwrap_err();
         let error = error.model_error().unwrap();
         assert_eq!(
             (error.kind(), error.status()),
-            (ModelErrorKind::Auth, Some(401))
+            (ModelErrorKind::BadRequest, Some(400)),
+            "{error}"
         );
+        assert!(!error.message().is_empty());
     }
-    let options = RequestOptions::new().extra("messages", "none");
-    let mut chat = Chat::new(provider.model("local")).with_request_options(options);
-    let error = chat.ask("hi").await.unwrap_err();
-    let error = error.model_error().unwrap();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ModelErrorKind::BadRequest, Some(400)),
-        "{error}"
-    );
-    assert!(!error.message().is_empty());
 }
