@@ -34,8 +34,8 @@ pub(super) struct Reader<'p> {
     accumulator: Accumulator,
     /// What is known of the items that are not over, by their index.
     open: Vec<(u64, Open)>,
-    /// The items as they came.
-    items: Vec<Box<str>>,
+    /// The items as they came, by their index.
+    items: Vec<(u64, Box<str>)>,
     calls: usize,
     has_model: bool,
     /// Whether all of it came, and nothing was left out.
@@ -151,7 +151,7 @@ impl<'p> Reader<'p> {
             _ => {}
         }
         self.open.retain(|(known, _)| *known != index);
-        self.items.push(raw.get().into());
+        self.items.push((index, raw.get().into()));
         Ok(())
     }
 
