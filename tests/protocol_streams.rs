@@ -252,7 +252,17 @@ fn responses_reads_items_however_they_come() {
             ("call_2", "")
         ]
     );
-    assert_eq!(raw(&answer).as_array().unwrap().len(), 3);
+    let ids: Vec<Value> = raw(&answer)
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["call_id"].clone())
+        .collect();
+    assert_eq!(
+        ids,
+        ["call_0", "call_1", "call_2"],
+        "sent back in the order of the output"
+    );
 }
 
 #[test]

@@ -246,9 +246,12 @@ impl<'p> Reader<'p> {
         };
         let is_replayed =
             self.completed && !self.items.is_empty() && message.blocks.iter().all(is_whole);
+        let mut items: Vec<&(u64, Box<str>)> = self.items.iter().collect();
+        items.sort_by_key(|(index, _)| *index);
+        let items: Vec<&str> = items.into_iter().map(|(_, item)| &**item).collect();
         is_replayed.then(|| RawItems {
             origin: self.protocol.origin.clone(),
-            json: format!("[{}]", self.items.join(",")),
+            json: format!("[{}]", items.join(",")),
         })
     }
 }
