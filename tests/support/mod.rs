@@ -3,4 +3,5 @@
 
 pub mod cassette;
 pub mod chat;
+pub mod requests;
 pub mod server;
