@@ -7,7 +7,7 @@ use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, FinishReason, ModelError, ModelErrorKind, RawItems};
 
 use super::super::error::{in_answer, malformed};
-use super::super::{AnswerStream, json};
+use super::super::{AnswerStream, json, unique_id};
 use super::Gemini;
 use super::wire::{Answer, Candidate, Part, Words};
 
@@ -149,13 +149,7 @@ impl<'p> Reader<'p> {
         }
         let slot = self.ids.len();
         let given = &*call.id.0;
-        let mut id = match given {
-            "" => format!("call_{slot}"),
-            given => given.to_owned(),
-        };
-        while self.ids.contains(&id) {
-            id = format!("{id}_{slot}");
-        }
+        let id = unique_id(given, &self.ids);
         self.emit(
             Delta::CallStart {
                 slot,
