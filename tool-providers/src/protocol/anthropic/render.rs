@@ -9,7 +9,7 @@ use tool_core::{ModelError, ModelErrorKind, Tool, ToolChoice};
 
 use super::super::body::Body;
 use super::super::json;
-use super::super::tools::{Declarations, is_deferred, keyed, not_strict};
+use super::super::tools::{Declarations, not_strict};
 use super::schema::Limits;
 use super::{Anthropic, Dialect, NAME, messages, schema};
 
@@ -119,22 +119,16 @@ fn block(
 ) -> Result<Option<Bytes>, ModelError> {
     let dialect = protocol.dialect();
     let limits = Cell::new(Limits::default());
-    // A choice cannot name a tool that is still to be found.
-    let forced = match request.choice {
-        ToolChoice::Tool(name) if is_deferred(request, name) => Some(name.as_str()),
-        _ => None,
-    };
     Declarations {
         open: b"{\"tools\":[",
-        key: keyed(protocol.key, forced.into_iter()),
+        key: protocol.key,
         protocol: NAME,
         is_told: !trims,
         declare: &|out, tool| {
             if dialect.strict {
                 limits.set(limits.get().with(tool)?);
             }
-            let defers = dialect.tool_search && forced != Some(tool.name());
-            declare(out, tool, dialect, defers)
+            declare(out, tool, dialect)
         },
         close: &|out| {
             if searches {
@@ -146,12 +140,7 @@ fn block(
     .block(request)
 }
 
-fn declare(
-    out: &mut Vec<u8>,
-    tool: &dyn Tool,
-    dialect: &Dialect,
-    defers: bool,
-) -> Result<(), ModelError> {
+fn declare(out: &mut Vec<u8>, tool: &dyn Tool, dialect: &Dialect) -> Result<(), ModelError> {
     let definition = tool.definition();
     out.extend_from_slice(b"{\"name\":");
     json::value(out, tool.name());
@@ -167,7 +156,7 @@ fn declare(
     } else {
         out.extend_from_slice(definition.schema().as_json());
     }
-    if defers && definition.is_deferred() {
+    if dialect.tool_search && definition.is_deferred() {
         json::member(out, "defer_loading", &true);
     }
     out.push(b'}');

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 use tool_core::{ModelError, ModelErrorKind, Tool};
 
-use super::super::schema::{Misfit, note};
+use super::super::schema::{ALLOWS_ANY, ANY_VALUE, Misfit, note};
 
 /// How many strict tools a request may have, and how many optional parameters and parameters of several
 /// types those may have together. They were found by asking for more.
@@ -150,6 +150,9 @@ fn recursive<'s>(
         }
         Value::Object(members) => {
             if let Some(Value::String(reference)) = members.get("$ref") {
+                if reference == ANY_VALUE {
+                    return Err(Misfit::at(path, ALLOWS_ANY));
+                }
                 if inside.contains(&reference.as_str()) || reference == "#" {
                     return Err(Misfit::at(
                         path,
@@ -177,7 +180,7 @@ fn recursive<'s>(
 
 fn lower(schema: &Value, path: &str) -> Result<Value, Misfit> {
     let Some(members) = schema.as_object().filter(|members| !members.is_empty()) else {
-        return Err(Misfit::at(path, "allows any value, which strict does not"));
+        return Err(Misfit::at(path, ALLOWS_ANY));
     };
     let mut lowered = Map::new();
     let mut notes = Vec::new();
