@@ -12,7 +12,7 @@ use tool_core::{Attachment, Calls, Message, RequestOptions, ToolChoice, UserMess
 
 #[test]
 fn every_recorded_request_is_the_one_we_send_but_for_justified_differences() {
-    compare("messages", "/content", DIFFERENCES, rebuild);
+    compare("messages", Some("/content"), DIFFERENCES, rebuild);
 }
 
 const DIFFERENCES: &[Difference] = &[

@@ -13,7 +13,7 @@ use tool_core::{Attachment, Message, RequestOptions, ToolChoice, UserMessage};
 fn every_recorded_request_is_the_one_we_send_but_for_justified_differences() {
     compare(
         "generate_content",
-        "/candidates/0/content/parts",
+        Some("/candidates/0/content/parts"),
         DIFFERENCES,
         rebuild,
     );

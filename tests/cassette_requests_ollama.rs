@@ -11,7 +11,7 @@ use tool_core::{Message, UserMessage};
 
 #[test]
 fn every_recorded_request_is_the_one_we_send_but_for_justified_differences() {
-    compare("ollama_chat", "/message", DIFFERENCES, rebuild);
+    compare("ollama_chat", None, DIFFERENCES, rebuild);
 }
 
 const DIFFERENCES: &[Difference] = &[

@@ -13,7 +13,7 @@ use tool_core::{AssistantMessage, Attachment, Calls, Message, ToolChoice, UserMe
 
 #[test]
 fn every_recorded_request_is_the_one_we_send_but_for_justified_differences() {
-    compare("responses", "/output", DIFFERENCES, rebuild);
+    compare("responses", Some("/output"), DIFFERENCES, rebuild);
 }
 
 const DIFFERENCES: &[Difference] = &[

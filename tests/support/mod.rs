@@ -1,6 +1,7 @@
 //! What several test files share.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod asking;
 pub mod cassette;
 pub mod chat;
 pub mod requests;

@@ -103,19 +103,44 @@ fn call_of(messages: &[Message], position: usize) -> Option<&ToolCall> {
     let Some(Message::Tool(ToolResult { call_id, .. })) = messages.get(position) else {
         return None;
     };
-    let answer = messages[..position]
+    answer_before(messages, position)?
+        .tool_calls()
+        .find(|call| call.id == *call_id)
+}
+
+/// The last answer before a message.
+fn answer_before(messages: &[Message], position: usize) -> Option<&AssistantMessage> {
+    messages[..position]
         .iter()
         .rev()
         .find_map(|message| match message {
             Message::Assistant(answer) => Some(answer),
             _ => None,
-        });
-    answer?.tool_calls().find(|call| call.id == *call_id)
+        })
+}
+
+/// An answer in the provider's own words, where `origin` understands them.
+fn raw<'m>(answer: Option<&'m AssistantMessage>, origin: &str) -> Option<&'m str> {
+    let raw = answer?.raw.as_ref()?;
+    (raw.origin == origin).then_some(raw.json.as_str())
 }
 
 /// Whether a message is the result of a call that only another provider can run.
 fn is_remote(messages: &[Message], position: usize) -> bool {
     call_of(messages, position).is_some_and(|call| call.server.is_some())
+}
+
+/// The id of a call: the given one, unless that is empty or taken.
+fn unique_id(given: &str, taken: &[String]) -> String {
+    let slot = taken.len();
+    let mut id = match given {
+        "" => format!("call_{slot}"),
+        given => given.to_owned(),
+    };
+    while taken.contains(&id) {
+        id = format!("{id}_{slot}");
+    }
+    id
 }
 
 /// What stands for a result without text; some hosts refuse an empty one.

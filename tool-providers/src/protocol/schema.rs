@@ -38,6 +38,10 @@ impl fmt::Display for Misfit {
     }
 }
 
+/// What the normal form of a schema refers to where any value is allowed, and why that cannot be held.
+pub(super) const ANY_VALUE: &str = "#/$defs/any-value";
+pub(super) const ALLOWS_ANY: &str = "allows any value, which strict does not";
+
 type Lowered = Result<Map<String, Value>, Misfit>;
 
 /// Keywords of the subset whose values are kept as they are.
@@ -92,7 +96,7 @@ pub(super) fn strict(schema: &Value) -> Result<Value, Misfit> {
 
 fn lower(schema: &Value, path: &str) -> Lowered {
     let Some(members) = schema.as_object().filter(|members| !members.is_empty()) else {
-        return misfit(path, "allows any value, which strict does not");
+        return misfit(path, ALLOWS_ANY);
     };
     if let Some(Value::Array(all)) = members.get("allOf") {
         return match all.as_slice() {
@@ -116,6 +120,14 @@ fn lower(schema: &Value, path: &str) -> Lowered {
     if is(members, "object") {
         object(&mut lowered, members, path)?;
     }
+    if let Some(Value::Object(all)) = members.get("$defs") {
+        let mut definitions = Map::new();
+        for (name, schema) in all {
+            let path = format!("{path}/$defs/{name}");
+            definitions.insert(name.clone(), lower(schema, &path)?.into());
+        }
+        lowered.insert("$defs".into(), definitions.into());
+    }
     if is(members, "array") && !lowered.contains_key("items") {
         return misfit(
             path,
@@ -136,20 +148,13 @@ fn member(
     path: &str,
 ) -> Result<(), Misfit> {
     let lowered_value = match (key, value) {
-        ("properties", _) => return Ok(()),
+        ("properties" | "$defs", _) => return Ok(()),
+        ("$ref", reference) if reference == ANY_VALUE => misfit(path, ALLOWS_ANY)?,
         ("prefixItems" | "patternProperties", _) => misfit(
             path,
             "is of a form that strict does not know: a tuple or a pattern of keys",
         )?,
         ("items", items) => lower(items, &format!("{path}/items"))?.into(),
-        ("$defs" | "definitions", Value::Object(all)) => {
-            let mut definitions = Map::new();
-            for (name, schema) in all {
-                let path = format!("{path}/{key}/{name}");
-                definitions.insert(name.clone(), lower(schema, &path)?.into());
-            }
-            definitions.into()
-        }
         ("anyOf" | "oneOf", Value::Array(all)) => {
             let branches = all.iter().enumerate().map(|(number, branch)| {
                 lower(branch, &format!("{path}/{key}/{number}")).map(Value::Object)

@@ -1,5 +1,7 @@
 //! The declarations of tools, which all protocols order alike.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use tool_core::model::Request;
@@ -78,6 +80,21 @@ impl Declarations<'_> {
         (self.close)(&mut out);
         Ok(out)
     }
+}
+
+/// Whether the tool of this name is one that waits to be searched for.
+pub(super) fn is_deferred(request: &Request<'_>, name: &str) -> bool {
+    let tool = request.tools.get(name);
+    tool.is_some_and(|tool| tool.definition().is_deferred())
+}
+
+/// A key that tells apart what is rendered with these tools declared in another way.
+pub(super) fn keyed<'n>(key: u64, names: impl Iterator<Item = &'n str>) -> u64 {
+    names.fold(key, |key, name| {
+        let mut hasher = DefaultHasher::new();
+        (key, name).hash(&mut hasher);
+        hasher.finish()
+    })
 }
 
 /// A tool that is to be strict and cannot be.

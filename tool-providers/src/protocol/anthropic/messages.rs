@@ -9,7 +9,7 @@ use tool_core::{
 };
 
 use super::super::attachment::{Kind, base64, kind, unsupported};
-use super::super::{NO_OUTPUT, is_remote, json};
+use super::super::{NO_OUTPUT, answer_before, is_remote, json, raw};
 use super::Anthropic;
 
 /// What stands for a message without words, which the provider refuses.
@@ -29,12 +29,10 @@ pub(super) fn append(
             Message::Assistant(message) => assistant(protocol, searches, message, out),
             // All results of a turn are in one message.
             Message::Tool(result) if !is_remote(messages, position) => {
-                let before = position.checked_sub(1);
-                let follows = before.is_some_and(|before| {
-                    before >= done
-                        && matches!(messages[before], Message::Tool(_))
-                        && !is_remote(messages, before)
-                });
+                let run = (done..position).rev();
+                let follows = run
+                    .take_while(|before| matches!(messages[*before], Message::Tool(_)))
+                    .any(|before| !is_remote(messages, before));
                 match follows {
                     true => out.truncate(out.len() - b"]}".len()),
                     false => {
@@ -42,7 +40,12 @@ pub(super) fn append(
                         out.extend_from_slice(b"{\"role\":\"user\",\"content\":[");
                     }
                 }
-                tool_result(result, out)?;
+                let is_ours = raw(answer_before(messages, position), &protocol.origin).is_some();
+                let id = match is_ours {
+                    true => result.call_id.as_str().into(),
+                    false => call_id(&result.call_id),
+                };
+                tool_result(result, &id, out)?;
                 out.extend_from_slice(b"]}");
             }
             Message::Tool(_) => {}
@@ -86,12 +89,11 @@ fn words(text: &str) -> &str {
 fn assistant(protocol: &Anthropic, searches: bool, message: &AssistantMessage, out: &mut Vec<u8>) {
     json::separate(out);
     out.extend_from_slice(b"{\"role\":\"assistant\",\"content\":");
-    let raw = message.raw.as_ref();
-    match raw.filter(|raw| raw.origin == protocol.origin) {
-        Some(raw) if searches || !raw.json.contains("\"tool_search_tool") => {
-            out.extend_from_slice(raw.json.as_bytes());
+    match raw(Some(message), &protocol.origin) {
+        Some(raw) if searches || !raw.contains("\"tool_search_tool") => {
+            out.extend_from_slice(raw.as_bytes());
         }
-        Some(raw) => json::value(out, &without_search(&raw.json)),
+        Some(raw) => json::value(out, &without_search(raw)),
         None => blocks(message, out),
     }
     out.push(b'}');
@@ -145,10 +147,10 @@ fn blocks(message: &AssistantMessage, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-fn tool_result(result: &ToolResult, out: &mut Vec<u8>) -> Result<(), ModelError> {
+fn tool_result(result: &ToolResult, id: &str, out: &mut Vec<u8>) -> Result<(), ModelError> {
     json::separate(out);
     json::typed(out, "tool_result");
-    json::member(out, "tool_use_id", &*call_id(&result.call_id));
+    json::member(out, "tool_use_id", id);
     out.extend_from_slice(b",\"content\":");
     let words = match result.text.trim().is_empty() {
         true => NO_OUTPUT,

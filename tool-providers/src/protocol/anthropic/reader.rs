@@ -9,7 +9,7 @@ use tool_core::{AssistantMessage, ModelError, RawItems};
 
 use super::super::error::{in_answer, malformed};
 use super::super::fill::{Fill, fill};
-use super::super::{AnswerStream, json};
+use super::super::{AnswerStream, json, unique_id};
 use super::Anthropic;
 use super::wire::{Answer, Block, Counts, Event, Piece, finish_reason};
 
@@ -45,7 +45,9 @@ pub(super) struct Reader<'p> {
     protocol: &'p Anthropic,
     accumulator: Accumulator,
     blocks: Vec<Open>,
-    calls: usize,
+    ids: Vec<String>,
+    /// Whether some ids are not those that were given.
+    has_own_ids: bool,
     counts: Counts,
     has_stopped: bool,
     done: bool,
@@ -73,7 +75,8 @@ impl<'p> Reader<'p> {
             protocol,
             accumulator: Accumulator::default(),
             blocks: Vec::new(),
-            calls: 0,
+            ids: Vec::new(),
+            has_own_ids: false,
             counts: Counts::default(),
             has_stopped: false,
             done: false,
@@ -134,18 +137,20 @@ impl<'p> Reader<'p> {
             "text" => self.emit(Delta::Text(&block.text.0), sink),
             "thinking" => self.emit(Delta::Thinking(&block.thinking.0), sink),
             "tool_use" => {
-                let call = self.calls;
-                self.calls += 1;
+                let call = self.ids.len();
                 slot = Some(call);
-                let (id, name) = (&*block.id.0, &*block.name.0);
+                let name = &*block.name.0;
+                let id = unique_id(&block.id.0, &self.ids);
+                self.has_own_ids |= id != *block.id.0;
                 self.emit(
                     Delta::CallStart {
                         slot: call,
-                        id,
+                        id: &id,
                         name,
                     },
                     sink,
                 );
+                self.ids.push(id);
                 // In a stream the input begins empty and comes in pieces.
                 let input = block.input.map_or("{}", RawValue::get);
                 if input
@@ -237,10 +242,10 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// What is replayed: all blocks, unless they are words alone.
+    /// What is replayed: all blocks, unless they are words alone or calls without ids.
     fn raw(&self) -> Option<RawItems> {
         let is_plain = |block: &Open| &*block.kind == "text" && block.citations.is_empty();
-        if self.blocks.iter().all(is_plain) {
+        if self.has_own_ids || self.blocks.iter().all(is_plain) {
             return None;
         }
         let blocks: Vec<Box<str>> = self.blocks.iter().filter_map(Open::whole).collect();
@@ -258,15 +263,13 @@ impl Open {
         let is_changed =
             !(self.more.is_empty() && self.signature.is_empty() && self.citations.is_empty());
         let mut members: Map<String, Value> = serde_json::from_str(&self.start).ok()?;
-        let has = |key: &str| {
-            let text = members.get(key).and_then(Value::as_str);
-            text.is_some_and(|text| !text.is_empty())
-        };
-        if is("thinking") && self.signature.is_empty() && !has("signature") {
+        let began = |key: &str| members.get(key).and_then(Value::as_str).unwrap_or_default();
+        if is("thinking") && self.signature.is_empty() && began("signature").is_empty() {
             // Cut off before it was signed.
             return None;
         }
-        if is("text") && self.more.trim().is_empty() && !has("text") {
+        // Text of white space alone is refused.
+        if is("text") && self.more.trim().is_empty() && began("text").trim().is_empty() {
             return None;
         }
         if !is_changed {

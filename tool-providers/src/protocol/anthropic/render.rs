@@ -1,5 +1,7 @@
 //! A request to bytes.
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use tool_core::model::{RemoteApproval, RemoteMcp, Request};
@@ -8,6 +10,7 @@ use tool_core::{ModelError, ModelErrorKind, Tool, ToolChoice};
 use super::super::body::Body;
 use super::super::json;
 use super::super::tools::{Declarations, not_strict};
+use super::schema::Limits;
 use super::{Anthropic, Dialect, NAME, messages, schema};
 
 /// The tool by which the provider searches deferred ones.
@@ -21,10 +24,25 @@ pub(super) fn request(
     request: &Request<'_>,
 ) -> Result<Vec<Bytes>, ModelError> {
     let dialect = protocol.dialect();
-    let searches = dialect.tool_search && request.tools.deferred().next().is_some();
+    let thinking = request
+        .options
+        .extra
+        .get("thinking")
+        .unwrap_or(&Value::Null);
+    // Where the model thinks by a budget, it cannot be made to call a tool, only told to.
+    let is_told = thinking["type"] == "enabled" && request.choice.is_forced();
+    let trims = request.allowed.is_some()
+        && match request.choice {
+            ToolChoice::None => false,
+            ToolChoice::Tool(_) => is_told,
+            _ => true,
+        };
+    let mut deferred = request.tools.deferred();
+    let searches =
+        dialect.tool_search && deferred.any(|tool| !trims || request.allows(tool.name()));
     let tools = match request.options.extra.contains_key("tools") {
         true => None,
-        false => block(protocol, request, searches)?,
+        false => block(protocol, request, trims, searches)?,
     };
     let servers = &request.options.remote_mcp;
     let remote = servers.iter().map(toolset).collect::<Result<Vec<_>, _>>()?;
@@ -35,7 +53,6 @@ pub(super) fn request(
         body.member("mcp_servers", &servers);
     }
     body.member("model", model);
-    let thinking = body.extra("thinking").unwrap_or(&Value::Null);
     let budget = thinking["budget_tokens"].as_u64().unwrap_or_default();
     match request.options.max_tokens {
         Some(limit) => body.member("max_tokens", &limit),
@@ -45,8 +62,6 @@ pub(super) fn request(
     if let Some(temperature) = request.options.temperature {
         body.member("temperature", &temperature);
     }
-    // Where the model thinks by a budget, it cannot be made to call a tool, only told to.
-    let is_told = thinking["type"] == "enabled" && request.choice.is_forced();
     if has_tools && let Some(choice) = choice(request, is_told) {
         body.member("tool_choice", &choice);
     }
@@ -99,18 +114,22 @@ fn demand(choice: &ToolChoice) -> String {
 fn block(
     protocol: &Anthropic,
     request: &Request<'_>,
+    trims: bool,
     searches: bool,
 ) -> Result<Option<Bytes>, ModelError> {
     let dialect = protocol.dialect();
-    if dialect.strict {
-        schema::limits(request.tools.iter().map(|tool| &**tool))?;
-    }
+    let limits = Cell::new(Limits::default());
     Declarations {
         open: b"{\"tools\":[",
         key: protocol.key,
         protocol: NAME,
-        is_told: request.allowed.is_none(),
-        declare: &|out, tool| declare(out, tool, dialect),
+        is_told: !trims,
+        declare: &|out, tool| {
+            if dialect.strict {
+                limits.set(limits.get().with(tool)?);
+            }
+            declare(out, tool, dialect)
+        },
         close: &|out| {
             if searches {
                 json::separate(out);

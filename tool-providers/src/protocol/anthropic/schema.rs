@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 use tool_core::{ModelError, ModelErrorKind, Tool};
 
-use super::super::schema::{Misfit, note};
+use super::super::schema::{ALLOWS_ANY, ANY_VALUE, Misfit, note};
 
 /// How many strict tools a request may have, and how many optional parameters and parameters of several
 /// types those may have together. They were found by asking for more.
@@ -55,33 +55,50 @@ pub(super) fn strict(schema: &Value) -> Result<Value, Misfit> {
     lower(schema, "")
 }
 
-/// Whether the strict tools of a request are more than it may have.
-pub(super) fn limits<'a>(tools: impl Iterator<Item = &'a dyn Tool>) -> Result<(), ModelError> {
-    let (mut count, mut optional, mut unions) = (0, 0, 0);
-    for tool in tools.filter(|tool| tool.definition().strict() == Some(true)) {
-        count += 1;
+/// What the strict tools of a request have together.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Limits {
+    tools: usize,
+    optional: usize,
+    unions: usize,
+}
+
+impl Limits {
+    /// With one more tool.
+    ///
+    /// # Errors
+    ///
+    /// That is more than a request may have.
+    pub(super) fn with(mut self, tool: &dyn Tool) -> Result<Self, ModelError> {
+        let definition = tool.definition();
+        if definition.strict() != Some(true) {
+            return Ok(self);
+        }
+        self.tools += 1;
         measure(
-            tool.definition().schema().as_value(),
-            &mut optional,
-            &mut unions,
+            definition.schema().as_value(),
+            &mut self.optional,
+            &mut self.unions,
         );
-    }
-    let over = |what: &str, count: usize, limit: usize| {
+        let (what, count, limit) = match self {
+            _ if self.tools > STRICT_TOOLS => ("strict tools", self.tools, STRICT_TOOLS),
+            _ if self.optional > OPTIONAL => (
+                "optional parameters of strict tools",
+                self.optional,
+                OPTIONAL,
+            ),
+            _ if self.unions > UNIONS => {
+                let what = "parameters of several types of strict tools";
+                (what, self.unions, UNIONS)
+            }
+            _ => return Ok(self),
+        };
         let text = format!(
-            "the strict tools have {count} {what}, but Anthropic takes {limit} in a request: make fewer tools strict"
+            "with the tool `{}` there are {count} {what}, but Anthropic takes {limit} in a request: \
+             make fewer tools strict",
+            tool.name()
         );
         Err(ModelError::new(ModelErrorKind::Configuration, text))
-    };
-    match () {
-        () if count > STRICT_TOOLS => {
-            let text = format!(
-                "{count} tools are strict, but Anthropic takes {STRICT_TOOLS} in a request: make fewer tools strict"
-            );
-            Err(ModelError::new(ModelErrorKind::Configuration, text))
-        }
-        () if optional > OPTIONAL => over("optional parameters", optional, OPTIONAL),
-        () if unions > UNIONS => over("parameters of several types", unions, UNIONS),
-        () => Ok(()),
     }
 }
 
@@ -133,6 +150,9 @@ fn recursive<'s>(
         }
         Value::Object(members) => {
             if let Some(Value::String(reference)) = members.get("$ref") {
+                if reference == ANY_VALUE {
+                    return Err(Misfit::at(path, ALLOWS_ANY));
+                }
                 if inside.contains(&reference.as_str()) || reference == "#" {
                     return Err(Misfit::at(
                         path,
@@ -146,7 +166,11 @@ fn recursive<'s>(
                 inside.pop();
             }
             for (key, inner) in members.iter().filter(|(key, _)| *key != "$defs") {
-                recursive(root, inner, &format!("{path}/{key}"), inside)?;
+                let path = match key.as_str() {
+                    "properties" => path.to_owned(),
+                    key => format!("{path}/{key}"),
+                };
+                recursive(root, inner, &path, inside)?;
             }
         }
         _ => {}
@@ -156,7 +180,7 @@ fn recursive<'s>(
 
 fn lower(schema: &Value, path: &str) -> Result<Value, Misfit> {
     let Some(members) = schema.as_object().filter(|members| !members.is_empty()) else {
-        return Err(Misfit::at(path, "allows any value, which strict does not"));
+        return Err(Misfit::at(path, ALLOWS_ANY));
     };
     let mut lowered = Map::new();
     let mut notes = Vec::new();

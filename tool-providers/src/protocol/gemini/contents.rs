@@ -5,8 +5,8 @@ use tool_core::{
     ToolResult, UserMessage,
 };
 
-use super::super::attachment::{Kind, base64, kind};
-use super::super::{NO_OUTPUT, call_of, is_remote, json};
+use super::super::attachment::{Kind, base64, kind, unsupported};
+use super::super::{NO_OUTPUT, answer_before, call_of, is_remote, json, raw};
 use super::Gemini;
 
 /// What stands for a message without words, which the provider refuses.
@@ -62,12 +62,8 @@ fn user(message: &UserMessage, out: &mut Vec<u8>) -> Result<(), ModelError> {
 fn assistant(protocol: &Gemini, message: &AssistantMessage, out: &mut Vec<u8>) {
     json::separate(out);
     out.extend_from_slice(b"{\"role\":\"model\",\"parts\":");
-    match message
-        .raw
-        .as_ref()
-        .filter(|raw| raw.origin == protocol.origin)
-    {
-        Some(raw) => out.extend_from_slice(raw.json.as_bytes()),
+    match raw(Some(message), &protocol.origin) {
+        Some(parts) => out.extend_from_slice(parts.as_bytes()),
         None => blocks(message, out),
     }
     out.push(b'}');
@@ -121,6 +117,7 @@ fn results(
     if run.is_empty() {
         return Ok(());
     }
+    let is_ours = raw(answer_before(messages, start), &protocol.origin).is_some();
     json::separate(out);
     out.extend_from_slice(b"{\"role\":\"user\",\"parts\":[");
     for (position, result) in &run {
@@ -129,7 +126,7 @@ fn results(
         // An id is sent back where one was given; else the order says which call is meant.
         let call = call_of(messages, *position);
         let given = call.and_then(|call| call.provider_state.as_deref());
-        if let Some(given) = given.filter(|_| is_ours(protocol, messages, start)) {
+        if let Some(given) = given.filter(|_| is_ours) {
             out.extend_from_slice(b"\"id\":");
             out.extend_from_slice(given.as_bytes());
             out.push(b',');
@@ -157,18 +154,6 @@ fn results(
     Ok(())
 }
 
-/// Whether the answer before is replayed as it came.
-fn is_ours(protocol: &Gemini, messages: &[Message], position: usize) -> bool {
-    let answer = messages[..position]
-        .iter()
-        .rev()
-        .find_map(|message| match message {
-            Message::Assistant(answer) => answer.raw.as_ref(),
-            _ => None,
-        });
-    answer.is_some_and(|raw| raw.origin == protocol.origin)
-}
-
 fn text(words: &str, out: &mut Vec<u8>) {
     json::separate(out);
     out.extend_from_slice(b"{\"text\":");
@@ -176,10 +161,21 @@ fn text(words: &str, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
+/// Whether files of a type other than images and PDF are read.
+fn is_read(media_type: &str) -> bool {
+    ["audio/", "video/", "text/"]
+        .iter()
+        .any(|start| media_type.starts_with(start))
+}
+
 fn part(attachment: &Attachment, out: &mut Vec<u8>) -> Result<(), ModelError> {
-    if let Kind::Text(words) = kind(attachment)? {
-        text(&words, out);
-        return Ok(());
+    match kind(attachment)? {
+        Kind::Text(words) => {
+            text(&words, out);
+            return Ok(());
+        }
+        Kind::Other(kind) if !is_read(kind) => return Err(unsupported(kind)),
+        _ => {}
     }
     json::separate(out);
     match &attachment.source {

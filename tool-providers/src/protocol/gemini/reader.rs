@@ -8,7 +8,7 @@ use tool_core::{AssistantMessage, FinishReason, ModelError, ModelErrorKind, RawI
 
 use super::super::error::{in_answer, malformed};
 use super::super::fill::{Fill, fill};
-use super::super::{AnswerStream, json};
+use super::super::{AnswerStream, json, unique_id};
 use super::Gemini;
 use super::wire::{Answer, Candidate, Part, Words};
 
@@ -142,13 +142,7 @@ impl<'p> Reader<'p> {
         }
         let slot = self.ids.len();
         let given = &*call.id.0;
-        let mut id = match given {
-            "" => format!("call_{slot}"),
-            given => given.to_owned(),
-        };
-        while self.ids.contains(&id) {
-            id = format!("{id}_{slot}");
-        }
+        let id = unique_id(given, &self.ids);
         self.emit(
             Delta::CallStart {
                 slot,

@@ -1,11 +1,13 @@
 //! Messages to the messages of a request.
 
 use tool_core::{
-    AssistantMessage, Attachment, AttachmentSource, Message, ModelError, ModelErrorKind, ToolResult,
+    AssistantMessage, Attachment, AttachmentSource, Message, ModelError, ModelErrorKind, RawItems,
+    ToolResult,
 };
 
 use super::super::attachment::{Kind, base64, kind, unsupported};
 use super::super::{NO_OUTPUT, call_of, is_remote, json};
+use super::NAME;
 
 /// Appends the messages after the first `done`.
 pub(super) fn append(
@@ -17,15 +19,16 @@ pub(super) fn append(
         match message {
             Message::User(message) => user(&message.text, &message.attachments, out)?,
             Message::Assistant(message) => assistant(message, out),
-            Message::Tool(result) if !is_remote(messages, position) => {
-                // The name that the model called: a result may be that of the tool that was meant by it.
-                let name = call_of(messages, position).map_or(&result.name, |call| &call.name);
-                tool(name, result, out);
+            Message::Tool(result) => {
+                if !is_remote(messages, position) {
+                    // The name that the model called: a result may be that of the tool that was meant by it.
+                    let name = call_of(messages, position).map_or(&result.name, |call| &call.name);
+                    tool(name, result, out);
+                }
                 if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
                     follow_up(&messages[..=position], out)?;
                 }
             }
-            Message::Tool(_) => {}
             _ => {
                 let text = "a message of a kind that this protocol does not know";
                 return Err(ModelError::new(ModelErrorKind::BadRequest, text));
@@ -65,13 +68,33 @@ fn user(words: &str, attachments: &[Attachment], out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
+/// What is kept of an answer to be sent back: its reasoning, which is Ollama's alone.
+pub(super) fn raw(message: &AssistantMessage) -> Option<RawItems> {
+    let thinking = message.thinking();
+    if thinking.is_empty() {
+        return None;
+    }
+    let mut out = Vec::new();
+    said(message, &thinking, &mut out);
+    Some(RawItems {
+        origin: NAME.into(),
+        json: String::from_utf8(out).ok()?,
+    })
+}
+
 fn assistant(message: &AssistantMessage, out: &mut Vec<u8>) {
     json::separate(out);
+    match super::super::raw(Some(message), NAME) {
+        Some(raw) => out.extend_from_slice(raw.as_bytes()),
+        None => said(message, "", out),
+    }
+}
+
+fn said(message: &AssistantMessage, thinking: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"role\":\"assistant\"");
     json::member(out, "content", &message.text());
-    let thinking = message.thinking();
     if !thinking.is_empty() {
-        json::member(out, "thinking", &thinking);
+        json::member(out, "thinking", thinking);
     }
     let calls = || message.tool_calls().filter(|call| call.server.is_none());
     for (position, call) in calls().enumerate() {

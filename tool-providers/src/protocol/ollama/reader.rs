@@ -7,9 +7,10 @@ use serde_json::value::RawValue;
 use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, FinishReason, ModelError, Usage};
 
-use super::super::AnswerStream;
 use super::super::error::{in_answer, malformed};
 use super::super::values::{Count, Text};
+use super::super::{AnswerStream, unique_id};
+use super::messages;
 
 /// Reads an answer that came whole.
 pub(super) fn whole(body: &[u8], sink: &mut DeltaSink<'_>) -> Result<AssistantMessage, ModelError> {
@@ -50,11 +51,11 @@ struct Said<'a> {
 struct Call<'a> {
     #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow)]
-    function: Function<'a>,
+    #[serde(borrow, default)]
+    function: Option<Function<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Function<'a> {
     #[serde(borrow, default)]
     name: Text<'a>,
@@ -72,19 +73,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    fn call(&mut self, call: &Call<'_>, sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
-        let name = &*call.function.name.0;
+    fn call(&mut self, call: Call<'_>, sink: &mut DeltaSink<'_>) -> Result<(), ModelError> {
+        let function = call.function.unwrap_or_default();
+        let name = &*function.name.0;
         if name.is_empty() {
             return Err(malformed("the answer holds a call without a name"));
         }
         let slot = self.ids.len();
-        let mut id = match &*call.id.0 {
-            "" => format!("call_{slot}"),
-            given => given.to_owned(),
-        };
-        while self.ids.contains(&id) {
-            id = format!("{id}_{slot}");
-        }
+        let id = unique_id(&call.id.0, &self.ids);
         self.emit(
             Delta::CallStart {
                 slot,
@@ -94,7 +90,7 @@ impl Reader {
             sink,
         );
         self.ids.push(id);
-        if let Some(arguments) = call.function.arguments {
+        if let Some(arguments) = function.arguments {
             let text = arguments.get();
             self.emit(Delta::CallArguments { slot, text }, sink);
         }
@@ -127,10 +123,10 @@ impl AnswerStream for Reader {
             self.has_model = true;
             self.emit(Delta::Model(&line.model.0), sink);
         }
-        if let Some(said) = &line.message {
+        if let Some(said) = line.message {
             self.emit(Delta::Thinking(&said.thinking.0), sink);
             self.emit(Delta::Text(&said.content.0), sink);
-            for call in said.tool_calls.iter().flatten() {
+            for call in said.tool_calls.into_iter().flatten() {
                 self.call(call, sink)?;
             }
         }
@@ -154,9 +150,11 @@ impl AnswerStream for Reader {
     }
 
     fn finish(self: Box<Self>) -> Result<AssistantMessage, ModelError> {
-        match self.done {
-            true => Ok(self.accumulator.finish()),
-            false => Err(malformed("the stream ended before the answer was whole")),
+        if !self.done {
+            return Err(malformed("the stream ended before the answer was whole"));
         }
+        let mut message = self.accumulator.finish();
+        message.raw = messages::raw(&message);
+        Ok(message)
     }
 }

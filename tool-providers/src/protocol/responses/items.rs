@@ -9,7 +9,7 @@ use tool_core::{
 };
 
 use super::super::attachment::{Kind, kind, unsupported, url};
-use super::super::{NO_OUTPUT, call_of, json};
+use super::super::{NO_OUTPUT, answer_before, call_of, json, raw};
 use super::Responses;
 
 /// The longest id of a call.
@@ -28,12 +28,17 @@ pub(super) fn append(
             Message::Assistant(message) => assistant(protocol, message, out),
             Message::Tool(result) => match call_of(messages, position) {
                 Some(call) if call.server.is_some() => {
-                    if raw(protocol, answer_before(messages, position)).is_some() {
+                    if items(protocol, answer_before(messages, position)).is_some() {
                         approval(result, out);
                     }
                 }
                 _ => {
-                    output(protocol, result, out)?;
+                    let is_ours = items(protocol, answer_before(messages, position)).is_some();
+                    let id = match is_ours {
+                        true => result.call_id.as_str().into(),
+                        false => call_id(&result.call_id),
+                    };
+                    output(protocol, result, &id, out)?;
                     if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
                         follow_up(protocol, &messages[..=position], out)?;
                     }
@@ -61,24 +66,14 @@ fn user(message: &UserMessage, out: &mut Vec<u8>) -> Result<(), ModelError> {
 }
 
 /// What the answer was in the provider's own words, if they are this provider's.
-fn raw<'m>(protocol: &Responses, answer: Option<&'m AssistantMessage>) -> Option<&'m str> {
-    let raw = answer?.raw.as_ref()?;
-    let items = raw.json.strip_prefix('[')?.strip_suffix(']')?;
-    (raw.origin == protocol.origin && !items.is_empty()).then_some(items)
-}
-
-fn answer_before(messages: &[Message], position: usize) -> Option<&AssistantMessage> {
-    messages[..position]
-        .iter()
-        .rev()
-        .find_map(|message| match message {
-            Message::Assistant(answer) => Some(answer),
-            _ => None,
-        })
+fn items<'m>(protocol: &Responses, answer: Option<&'m AssistantMessage>) -> Option<&'m str> {
+    let items = raw(answer, &protocol.origin)?;
+    let items = items.strip_prefix('[')?.strip_suffix(']')?;
+    (!items.is_empty()).then_some(items)
 }
 
 fn assistant(protocol: &Responses, message: &AssistantMessage, out: &mut Vec<u8>) {
-    if let Some(items) = raw(protocol, Some(message)) {
+    if let Some(items) = items(protocol, Some(message)) {
         json::separate(out);
         out.extend_from_slice(items.as_bytes());
         return;
@@ -106,10 +101,15 @@ fn function_call(call: &ToolCall, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-fn output(protocol: &Responses, result: &ToolResult, out: &mut Vec<u8>) -> Result<(), ModelError> {
+fn output(
+    protocol: &Responses,
+    result: &ToolResult,
+    id: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), ModelError> {
     json::separate(out);
     json::typed(out, "function_call_output");
-    json::member(out, "call_id", &*call_id(&result.call_id));
+    json::member(out, "call_id", id);
     out.extend_from_slice(b",\"output\":");
     if protocol.dialect().attachments_in_results && !result.attachments.is_empty() {
         parts(&result.text, &result.attachments, out)?;

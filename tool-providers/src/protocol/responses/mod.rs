@@ -31,6 +31,8 @@ pub struct Dialect {
     pub allowed_tools: bool,
     /// Whether reasoning comes encrypted when it is asked for, to be sent back.
     pub encrypted_reasoning: bool,
+    /// How the names of models begin that do not reason: asked for reasoning, the host refuses.
+    pub without_reasoning: &'static [&'static str],
     /// Whether a function may be `strict`.
     pub strict: bool,
     /// Whether a host calls MCP servers itself.
@@ -45,6 +47,7 @@ impl Dialect {
         tool_search: false,
         allowed_tools: false,
         encrypted_reasoning: true,
+        without_reasoning: &[],
         strict: true,
         remote_mcp: false,
         attachments_in_results: true,
@@ -54,6 +57,14 @@ impl Dialect {
     pub const OPENAI: Dialect = Dialect {
         tool_search: true,
         allowed_tools: true,
+        without_reasoning: &[
+            "gpt-3.5",
+            "gpt-4",
+            "gpt-5-chat",
+            "chatgpt",
+            "ft:gpt-3.5",
+            "ft:gpt-4",
+        ],
         remote_mcp: true,
         ..Dialect::STANDARD
     };

@@ -7,7 +7,7 @@ use tool_core::model::{Accumulator, Delta, DeltaSink};
 use tool_core::{AssistantMessage, Block, FinishReason, ModelError, ModelErrorKind, RawItems};
 
 use super::super::error::{in_answer, malformed};
-use super::super::{AnswerStream, json};
+use super::super::{AnswerStream, json, unique_id};
 use super::Responses;
 use super::output::{Event, Item, Response};
 
@@ -36,7 +36,10 @@ pub(super) struct Reader<'p> {
     open: Vec<(u64, Open)>,
     /// The items as they came, by their index.
     items: Vec<(u64, Box<str>)>,
-    calls: usize,
+    /// The calls, by their ids.
+    ids: Vec<String>,
+    /// How many of them are among the items, with the ids that they have here.
+    replayable: usize,
     has_model: bool,
     /// Whether all of it came, and nothing was left out.
     completed: bool,
@@ -50,6 +53,8 @@ struct Open {
     slot: Option<usize>,
     /// Whether pieces of it came: they are not said again when the item is over.
     said: bool,
+    /// Whether a new paragraph began.
+    breaks: bool,
 }
 
 impl<'p> Reader<'p> {
@@ -59,7 +64,8 @@ impl<'p> Reader<'p> {
             accumulator: Accumulator::default(),
             open: Vec::new(),
             items: Vec::new(),
-            calls: 0,
+            ids: Vec::new(),
+            replayable: 0,
             has_model: false,
             completed: false,
             done: false,
@@ -70,15 +76,22 @@ impl<'p> Reader<'p> {
         let index = event.output_index.0;
         match &*event.kind.0 {
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.open(index).said = true;
+                self.open(index).said |= !event.delta.0.is_empty();
                 self.emit(Delta::Text(&event.delta.0), sink);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.open(index).said = true;
-                self.emit(Delta::Thinking(&event.delta.0), sink);
+                let open = self.open(index);
+                if !event.delta.0.is_empty() {
+                    open.said = true;
+                    if std::mem::take(&mut open.breaks) {
+                        self.emit(Delta::Thinking("\n"), sink);
+                    }
+                    self.emit(Delta::Thinking(&event.delta.0), sink);
+                }
             }
-            "response.reasoning_summary_part.added" if self.open(index).said => {
-                self.emit(Delta::Thinking("\n"), sink);
+            "response.reasoning_summary_part.added" | "response.content_part.added" => {
+                let open = self.open(index);
+                open.breaks = open.said;
             }
             "response.function_call_arguments.delta" => {
                 let open = self.open(index);
@@ -135,9 +148,12 @@ impl<'p> Reader<'p> {
                     let text = &*item.arguments.0;
                     self.emit(Delta::CallArguments { slot, text }, sink);
                 }
+                let id = &self.ids[slot];
+                self.replayable += usize::from(*id == item.call_id.0);
             }
             "mcp_approval_request" => {
                 let slot = self.start(&item.id.0, &item.name.0, sink);
+                self.replayable += usize::from(self.ids[slot] == item.id.0);
                 let (text, server) = (&*item.arguments.0, &*item.server_label.0);
                 self.emit(Delta::CallArguments { slot, text }, sink);
                 self.emit(Delta::CallServer { slot, server }, sink);
@@ -165,9 +181,13 @@ impl<'p> Reader<'p> {
             return Err(in_answer(error.get()));
         }
         self.model(&response.model.0, sink);
-        if self.items.is_empty() {
-            for (index, item) in response.output.iter().flatten().enumerate() {
-                self.item(index as u64, item, sink)?;
+        let output = response.output.unwrap_or_default();
+        let given = self.items.len();
+        if given < output.len() {
+            for (index, item) in (0..).zip(output) {
+                if !self.items[..given].iter().any(|(known, _)| *known == index) {
+                    self.item(index, item, sink)?;
+                }
             }
         }
         if let Some(counts) = response.usage {
@@ -175,8 +195,9 @@ impl<'p> Reader<'p> {
         }
         let finish = match (&*response.status.0, &response.incomplete_details) {
             ("incomplete", Some(details)) => details.finish(),
-            ("completed" | "incomplete" | "", _) if self.calls > 0 => FinishReason::ToolCalls,
-            ("completed" | "incomplete" | "", _) => FinishReason::Stop,
+            ("incomplete", None) => FinishReason::Length,
+            ("completed" | "", _) if !self.ids.is_empty() => FinishReason::ToolCalls,
+            ("completed" | "", _) => FinishReason::Stop,
             ("in_progress" | "queued", _) => {
                 return Err(malformed(
                     "the provider answers in the background, where nobody waits for it: do not set `background`",
@@ -204,9 +225,10 @@ impl<'p> Reader<'p> {
     }
 
     fn start(&mut self, id: &str, name: &str, sink: &mut DeltaSink<'_>) -> usize {
-        let slot = self.calls;
-        self.calls += 1;
+        let slot = self.ids.len();
+        let id = &*unique_id(id, &self.ids);
         self.emit(Delta::CallStart { slot, id, name }, sink);
+        self.ids.push(id.to_owned());
         slot
     }
 
@@ -235,8 +257,8 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// What is replayed: all items, unless some came in part or hold what would be refused.
-    fn raw(&self, message: &AssistantMessage) -> Option<RawItems> {
+    /// What is replayed: all items in their order, unless some came in part or hold what would be refused.
+    fn raw(&mut self, message: &AssistantMessage) -> Option<RawItems> {
         let is_whole = |block: &Block| match block {
             Block::ToolCall(call) => match call.arguments.as_str().trim() {
                 "" => true,
@@ -244,12 +266,16 @@ impl<'p> Reader<'p> {
             },
             _ => true,
         };
-        let is_replayed =
-            self.completed && !self.items.is_empty() && message.blocks.iter().all(is_whole);
-        let mut items: Vec<&(u64, Box<str>)> = self.items.iter().collect();
-        items.sort_by_key(|(index, _)| *index);
-        let items: Vec<&str> = items.into_iter().map(|(_, item)| &**item).collect();
-        is_replayed.then(|| RawItems {
+        let is_replayed = self.completed
+            && !self.items.is_empty()
+            && self.replayable == self.ids.len()
+            && message.blocks.iter().all(is_whole);
+        if !is_replayed {
+            return None;
+        }
+        self.items.sort_by_key(|(index, _)| *index);
+        let items: Vec<&str> = self.items.iter().map(|(_, item)| &**item).collect();
+        Some(RawItems {
             origin: self.protocol.origin.clone(),
             json: format!("[{}]", items.join(",")),
         })

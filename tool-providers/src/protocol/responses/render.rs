@@ -6,7 +6,7 @@ use tool_core::model::{RemoteApproval, RemoteMcp, Request};
 use tool_core::{Calls, ModelError, ModelErrorKind, Tool, ToolChoice};
 
 use super::super::body::Body;
-use super::super::tools::{Declarations, not_strict};
+use super::super::tools::{Declarations, is_deferred, keyed, not_strict};
 use super::super::{json, schema};
 use super::{Dialect, NAME, Responses, items};
 
@@ -26,7 +26,8 @@ pub(super) fn request(
     body.member("model", model);
     body.member("stream", &request.stream);
     body.member("store", &false);
-    if dialect.encrypted_reasoning {
+    let mut without = dialect.without_reasoning.iter();
+    if dialect.encrypted_reasoning && !without.any(|start| model.starts_with(start)) {
         body.member("include", &["reasoning.encrypted_content"]);
     }
     if let Some(temperature) = request.options.temperature {
@@ -81,13 +82,28 @@ fn choice(dialect: &Dialect, request: &Request<'_>) -> Option<Value> {
 /// `{"tools":[…`, the start of a body; `None` where no tool is declared.
 fn block(protocol: &Responses, request: &Request<'_>) -> Result<Option<Bytes>, ModelError> {
     let dialect = protocol.dialect();
-    let searches = dialect.tool_search && request.tools.deferred().next().is_some();
+    let is_told = dialect.allowed_tools
+        || request.allowed.is_none()
+        || matches!(request.choice, ToolChoice::None | ToolChoice::Tool(_));
+    let mut deferred = request.tools.deferred();
+    let searches =
+        dialect.tool_search && deferred.any(|tool| is_told || request.allows(tool.name()));
+    // A choice cannot name a tool that is still to be found.
+    let named = match (request.choice, request.allowed) {
+        (ToolChoice::Tool(name), _) => std::slice::from_ref(name),
+        (ToolChoice::None, _) | (_, None) => &[],
+        (_, Some(allowed)) => allowed,
+    };
+    let found = named.iter().filter(|name| is_deferred(request, name));
     Declarations {
         open: b"{\"tools\":[",
-        key: protocol.key,
+        key: keyed(protocol.key, found.map(String::as_str)),
         protocol: NAME,
-        is_told: dialect.allowed_tools || request.allowed.is_none(),
-        declare: &|out, tool| declare(out, tool, dialect),
+        is_told,
+        declare: &|out, tool| {
+            let defers = dialect.tool_search && !named.iter().any(|name| name == tool.name());
+            declare(out, tool, dialect, defers)
+        },
         close: &|out| {
             if searches {
                 json::separate(out);
@@ -98,7 +114,12 @@ fn block(protocol: &Responses, request: &Request<'_>) -> Result<Option<Bytes>, M
     .block(request)
 }
 
-fn declare(out: &mut Vec<u8>, tool: &dyn Tool, dialect: &Dialect) -> Result<(), ModelError> {
+fn declare(
+    out: &mut Vec<u8>,
+    tool: &dyn Tool,
+    dialect: &Dialect,
+    defers: bool,
+) -> Result<(), ModelError> {
     let definition = tool.definition();
     json::typed(out, "function");
     json::member(out, "name", tool.name());
@@ -116,7 +137,7 @@ fn declare(out: &mut Vec<u8>, tool: &dyn Tool, dialect: &Dialect) -> Result<(), 
         out.extend_from_slice(definition.schema().as_json());
     }
     json::member(out, "strict", &strict);
-    if dialect.tool_search && definition.is_deferred() {
+    if defers && definition.is_deferred() {
         json::member(out, "defer_loading", &true);
     }
     out.push(b'}');
