@@ -58,7 +58,10 @@ impl StoreError {
     }
 
     pub(crate) fn not_found(chat: &str) -> Self {
-        StoreError::new(StoreErrorKind::NotFound, format!("there is no chat `{chat}`"))
+        StoreError::new(
+            StoreErrorKind::NotFound,
+            format!("there is no chat `{chat}`"),
+        )
     }
 
     pub(crate) fn lease_lost(chat: &str) -> Self {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::{Change, ChatStore, Lease, Next, Sent, StoreError, StoreErrorKind, StoreFuture, Stored};
+use super::{
+    Change, ChatStore, Lease, Next, Sent, StoreError, StoreErrorKind, StoreFuture, Stored,
+};
 
 /// Chats in memory, for tests and for applications that may forget. Clones share them.
 #[derive(Clone, Default)]
@@ -23,9 +25,10 @@ struct Inner {
 struct Entry {
     messages: Vec<Value>,
     calls: Vec<Value>,
-    inbox: Vec<Sent>,
-    /// How many of the inbox are part of the chat.
-    taken: u64,
+    /// What was sent, and whether it is part of the chat.
+    inbox: Vec<(Sent, bool)>,
+    /// How much of the inbox its last holder has looked at.
+    seen: u64,
     token: u64,
     owner: Option<(String, Instant)>,
     /// When it is ready without anything being sent; `None`: never.
@@ -39,7 +42,7 @@ impl Entry {
 
     fn is_ready(&self, now: Instant) -> bool {
         let crashed = self.owner.is_some();
-        let has_mail = self.inbox.len() as u64 > self.taken;
+        let has_mail = self.inbox.len() as u64 > self.seen;
         !self.is_held(now) && (crashed || has_mail || self.due.is_some_and(|due| due <= now))
     }
 
@@ -75,7 +78,9 @@ impl MemoryChats {
         work: impl FnOnce(&mut Entry, Instant) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut chats = self.chats();
-        let entry = chats.get_mut(chat).ok_or_else(|| StoreError::not_found(chat))?;
+        let entry = chats
+            .get_mut(chat)
+            .ok_or_else(|| StoreError::not_found(chat))?;
         work(entry, Instant::now())
     }
 }
@@ -97,12 +102,16 @@ impl ChatStore for MemoryChats {
         Box::pin(async move {
             self.with(chat, |entry, now| {
                 let after = usize::try_from(after).unwrap_or(usize::MAX);
-                let inbox = entry.inbox.iter().enumerate().skip(entry.taken as usize);
+                let inbox = entry
+                    .inbox
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, (_, taken))| !taken);
                 Ok(Stored {
                     messages: entry.messages.get(after..).unwrap_or_default().to_vec(),
                     calls: entry.calls.clone(),
                     inbox: inbox
-                        .map(|(number, sent)| (number as u64 + 1, sent.clone()))
+                        .map(|(index, (sent, _))| (index as u64 + 1, sent.clone()))
                         .collect(),
                     running: entry.is_held(now),
                 })
@@ -177,17 +186,22 @@ impl ChatStore for MemoryChats {
                     }
                     entry.calls[place] = call;
                 }
-                entry.taken = change.taken.unwrap_or(entry.taken).max(entry.taken);
+                for number in change.taken {
+                    if let Some((_, taken)) = entry.inbox.get_mut(number as usize - 1) {
+                        *taken = true;
+                    }
+                }
                 Ok(())
             })
         })
     }
 
-    fn release<'a>(&'a self, lease: &'a Lease, next: Next) -> StoreFuture<'a, ()> {
+    fn release<'a>(&'a self, lease: &'a Lease, next: Next, seen: u64) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             self.with(&lease.chat, |entry, now| {
                 entry.check(lease, now)?;
                 entry.owner = None;
+                entry.seen = seen;
                 entry.due = match next {
                     Next::Sent => None,
                     Next::After(wait) => Some(now + wait),
@@ -203,11 +217,12 @@ impl ChatStore for MemoryChats {
     fn send<'a>(&'a self, chat: &'a str, sent: Sent) -> StoreFuture<'a, Option<Sent>> {
         Box::pin(async move {
             let first = self.with(chat, |entry, _| {
+                let mut sents = entry.inbox.iter().map(|(sent, _)| sent);
                 let same = |known: &&Sent| !sent.key.is_empty() && known.key == sent.key;
-                if let Some(first) = entry.inbox.iter().find(same) {
+                if let Some(first) = sents.find(same) {
                     return Ok((*first != sent).then(|| first.clone()));
                 }
-                entry.inbox.push(sent);
+                entry.inbox.push((sent, false));
                 Ok(None)
             })?;
             self.0.changed.notify_waiters();

@@ -9,6 +9,8 @@
 
 mod error;
 mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -18,6 +20,8 @@ use serde_json::Value;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryChats;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteChats;
 
 /// The version of the form in which chats are stored.
 pub const FORMAT: u32 = 1;
@@ -83,13 +87,13 @@ pub trait ChatStore: Send + Sync {
     /// the chat has another number of messages than `change` says; nothing was recorded.
     fn save<'a>(&'a self, lease: &'a Lease, change: Change) -> StoreFuture<'a, ()>;
 
-    /// Gives a lease back. The chat waits for what is sent to it, or for `after` to pass, and is ready at
-    /// once if something was sent that is not yet taken.
+    /// Gives a lease back. `seen` is the number of the last thing sent that the holder has looked at: if
+    /// more was sent since, the chat is ready at once, whatever `next` says.
     ///
     /// # Errors
     ///
     /// [`LeaseLost`](StoreErrorKind::LeaseLost).
-    fn release<'a>(&'a self, lease: &'a Lease, next: Next) -> StoreFuture<'a, ()>;
+    fn release<'a>(&'a self, lease: &'a Lease, next: Next, seen: u64) -> StoreFuture<'a, ()>;
 
     /// Sends something to a chat, from any process, whether or not it runs. Of what has the same
     /// [`key`](Sent::key) only the first counts: it is given back if it is another.
@@ -156,8 +160,8 @@ pub struct Change {
     pub clear_calls: bool,
     /// The calls that are new or changed, by their place in the answer, as JSON.
     pub calls: Vec<(u32, Value)>,
-    /// The number of the last of what was sent that is now part of the chat.
-    pub taken: Option<u64>,
+    /// The numbers of what was sent that is now part of the chat.
+    pub taken: Vec<u64>,
 }
 
 /// When a chat is ready that was given back.
