@@ -51,6 +51,7 @@ struct Definition {
     files: Option<Arc<dyn FileStore>>,
     lease: Duration,
     owner: String,
+    keepers: keeper::Keepers,
 }
 
 impl Agent {
@@ -66,6 +67,7 @@ impl Agent {
             files: None,
             lease: LEASE,
             owner: crate::chat::random_id("process"),
+            keepers: keeper::Keepers::default(),
         }))
     }
 

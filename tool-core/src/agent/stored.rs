@@ -343,7 +343,9 @@ impl StoredChat {
         );
         self.chat.set_journal(Some(journal));
         let cancel = self.chat.cancel_handle();
-        let keeper = Keeper::start(agent.store.clone(), lease.clone(), agent.lease, cancel);
+        let keeper = agent
+            .keepers
+            .keep(&agent.store, lease.clone(), agent.lease, cancel);
         let mut seen = 0;
         let turn = self.run(&keeper, &mut seen).await;
         drop(keeper);

@@ -57,15 +57,17 @@ impl Journal {
         if added.is_empty() && !clear && changed.is_empty() && self.taken.is_empty() {
             return Ok(());
         }
-        let mut change = Change::default();
-        change.messages_before = self.messages as u64;
-        change.messages = added.iter().map(stored).collect::<Result<_, _>>()?;
-        change.clear_calls = clear;
-        for (place, call) in changed {
+        let calls = changed.into_iter().map(|(place, call)| {
             let place = u32::try_from(place).unwrap_or(u32::MAX);
-            change.calls.push((place, stored(call)?));
-        }
-        change.taken.clone_from(&self.taken);
+            Ok((place, stored(call)?))
+        });
+        let change = Change {
+            messages_before: self.messages as u64,
+            messages: added.iter().map(stored).collect::<Result<_, _>>()?,
+            clear_calls: clear,
+            calls: calls.collect::<Result<_, StoreError>>()?,
+            taken: self.taken.clone(),
+        };
         self.store.save(&self.lease, change).await?;
         self.messages = messages.len();
         self.calls.clone_from(&round.calls);

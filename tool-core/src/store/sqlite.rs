@@ -53,7 +53,10 @@ pub struct SqliteChats(Arc<Inner>);
 
 struct Inner {
     path: PathBuf,
-    jobs: mpsc::Sender<Job>,
+    /// The thread of the one connection that writes.
+    writes: mpsc::Sender<Job>,
+    /// The thread of the connection that reads, which waits for no writer.
+    reads: mpsc::Sender<Job>,
     changed: Arc<Notify>,
 }
 
@@ -69,25 +72,13 @@ impl SqliteChats {
         let path = path.as_ref().to_path_buf();
         let mut connection = connect(&path)?;
         migrate(&mut connection)?;
-        let (jobs, work) = mpsc::channel::<Job>();
-        let changed = Arc::new(Notify::new());
-        let spawned = std::thread::Builder::new()
-            .name("tool-sqlite".into())
-            .spawn(move || {
-                for job in work {
-                    job(&mut connection);
-                }
-            });
-        spawned.map_err(|error| {
-            let text = "no thread for the database could be made";
-            StoreError::new(StoreErrorKind::Unavailable, text).with_source(error)
-        })?;
-        let inner = Inner {
-            path: path.clone(),
-            jobs,
-            changed,
-        };
-        Ok(SqliteChats(Arc::new(inner)))
+        let reader = connect(&path)?;
+        Ok(SqliteChats(Arc::new(Inner {
+            path,
+            writes: serve(connection)?,
+            reads: serve(reader)?,
+            changed: Arc::new(Notify::new()),
+        })))
     }
 
     /// Where it is.
@@ -100,27 +91,47 @@ impl SqliteChats {
         &'a self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> StoreFuture<'a, T> {
-        Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            let job: Job = Box::new(move |connection| {
-                let done = || {
-                    let transaction =
-                        connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                    let value = work(&transaction)?;
-                    transaction.commit()?;
-                    Ok(value)
-                };
-                let _ = reply.send(run(done));
-            });
-            let gone = || StoreError::new(StoreErrorKind::Unavailable, "the database is closed");
-            self.0.jobs.send(job).map_err(|_| gone())?;
-            answer.await.map_err(|_| gone())?
-        })
+        Box::pin(ask(&self.0.writes, |connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        }))
     }
 }
 
-fn run<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    work()
+/// A thread that works on a connection until nobody can ask it any more.
+fn serve(mut connection: Connection) -> Result<mpsc::Sender<Job>, StoreError> {
+    let (jobs, work) = mpsc::channel::<Job>();
+    let thread = std::thread::Builder::new().name("tool-sqlite".into());
+    let spawned = thread.spawn(move || {
+        for job in work {
+            job(&mut connection);
+        }
+    });
+    match spawned {
+        Ok(_) => Ok(jobs),
+        Err(error) => {
+            let text = "no thread for the database could be made";
+            Err(StoreError::new(StoreErrorKind::Unavailable, text).with_source(error))
+        }
+    }
+}
+
+/// Has a thread do a piece of work.
+async fn ask<T: Send + 'static>(
+    thread: &mpsc::Sender<Job>,
+    work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let (reply, answer) = oneshot::channel();
+    let job: Job = Box::new(move |connection| {
+        // Whoever asked may be gone.
+        let _ = reply.send(work(connection));
+    });
+    let gone = || StoreError::new(StoreErrorKind::Unavailable, "the database is closed");
+    thread.send(job).map_err(|_| gone())?;
+    answer.await.map_err(|_| gone())?
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -358,7 +369,9 @@ impl ChatStore for SqliteChats {
 
     fn load<'a>(&'a self, chat: &'a str, after: u64) -> StoreFuture<'a, Stored> {
         let chat = chat.to_owned();
-        self.transact(move |transaction| load(transaction, &chat, after))
+        Box::pin(ask(&self.0.reads, move |connection| {
+            load(&connection.transaction()?, &chat, after)
+        }))
     }
 
     fn claim<'a>(
@@ -489,15 +502,11 @@ impl ChatStore for SqliteChats {
 }
 
 impl SqliteChats {
-    /// Changes when another process commits.
+    /// Changes when anything is committed, here or in another process.
     async fn version(&self) -> Result<i64, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            let version = connection.pragma_query_value(None, "data_version", |row| row.get(0));
-            let _ = reply.send(version);
-        });
-        let gone = || StoreError::new(StoreErrorKind::Unavailable, "the database is closed");
-        self.0.jobs.send(job).map_err(|_| gone())?;
-        Ok(answer.await.map_err(|_| gone())??)
+        let version = |connection: &mut Connection| {
+            Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
+        };
+        ask(&self.0.reads, version).await
     }
 }
