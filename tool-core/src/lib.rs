@@ -14,6 +14,7 @@
 
 #[doc(hidden)]
 pub mod __private;
+mod agent;
 mod attachment;
 mod call;
 mod chat;
@@ -24,6 +25,7 @@ mod message;
 pub mod model;
 mod run;
 mod schema;
+pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tool;
@@ -34,6 +36,7 @@ pub use schemars;
 pub use serde;
 pub use tool_macros::tool;
 
+pub use agent::{Agent, StoredChat, Worker};
 pub use attachment::{Attachment, AttachmentSource};
 pub use call::{Amount, Arguments, Progress, ToolCall};
 pub use chat::{CallRef, Chat, Concurrency, Config, Pause, PendingApproval, ToolOptions, Turn};

@@ -28,10 +28,11 @@ impl Chat {
             cancellation: Default::default(),
             outbox: Default::default(),
             resumed: false,
-            id: random_id(),
+            id: random_id("chat"),
             usage: Default::default(),
             files: None,
             fault: None,
+            journal: None,
         }
     }
 
@@ -205,8 +206,8 @@ impl Chat {
     }
 }
 
-/// Different in every chat: the standard library seeds its hashers at random.
-fn random_id() -> String {
+/// An id of a chat or a process, different every time: the standard library seeds its hashers at random.
+pub(crate) fn random_id(of: &str) -> String {
     let half = |salt: u8| {
         let mut hasher = RandomState::new().build_hasher();
         hasher.write_u8(salt);
@@ -218,5 +219,5 @@ fn random_id() -> String {
         );
         hasher.finish()
     };
-    format!("chat-{:016x}{:016x}", half(0), half(1))
+    format!("{of}-{:016x}{:016x}", half(0), half(1))
 }

@@ -42,7 +42,7 @@ enum Meant {
 }
 
 impl CallRef {
-    fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         match &self.0 {
             Meant::Id(id) => id,
             Meant::Call(call) => &call.id,
@@ -50,7 +50,7 @@ impl CallRef {
     }
 
     /// Whether the call, which people see as `shown`, is meant.
-    fn is(&self, shown: &ToolCall) -> bool {
+    pub(crate) fn is(&self, shown: &ToolCall) -> bool {
         match &self.0 {
             Meant::Id(id) => shown.id == *id || shown.idempotency_key() == id,
             Meant::Call(call) => {

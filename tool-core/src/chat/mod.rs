@@ -4,11 +4,13 @@ mod build;
 mod config;
 mod decide;
 mod options;
+mod stored;
 mod turn;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use build::random_id;
 pub use config::Config;
 pub use decide::{CallRef, PendingApproval};
 pub use options::{Concurrency, ToolOptions};
@@ -17,7 +19,9 @@ pub use turn::{Pause, Turn};
 use crate::files::FileStore;
 use crate::model::Request;
 use crate::run::driver::{self, Driver, Pass};
-use crate::run::{CancelHandle, Cancellation, Event, Events, Hub, Next, Outbox, Round, next};
+use crate::run::{
+    CancelHandle, Cancellation, Event, Events, Hub, Journal, Next, Outbox, Round, next,
+};
 use crate::{
     AssistantMessage, ChatError, ChatErrorKind, Limits, Message, Model, Tool, ToolChoice, ToolSet,
     Transcript, Usage, UserMessage,
@@ -66,6 +70,8 @@ pub struct Chat {
     files: Option<Arc<dyn FileStore>>,
     /// A mistake in the set-up, reported when the chat is first used.
     fault: Option<String>,
+    /// Where what happens is recorded, while the chat is run from a store.
+    journal: Option<Journal>,
 }
 
 impl Chat {
@@ -194,6 +200,7 @@ impl Chat {
         self.usage += answer.usage;
         let at = self.transcript.messages().len();
         self.driver().answered(answer);
+        self.driver().record_all().await?;
         // With the ids and keys by which the chat knows its calls.
         match self.transcript.messages().get(at) {
             Some(Message::Assistant(answer)) => Ok(Some(answer.clone())),
@@ -308,6 +315,7 @@ impl Chat {
             limits: self.config.limits,
             files: self.files.as_ref(),
             spill_to_file: self.config.spill_to_file,
+            journal: self.journal.as_mut(),
         }
     }
 

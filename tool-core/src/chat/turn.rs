@@ -18,6 +18,8 @@ pub enum Turn {
     Stopped(Stop),
     /// The run was cancelled.
     Cancelled,
+    /// Another process runs the chat.
+    Running,
 }
 
 /// What a chat waits for.
@@ -106,6 +108,7 @@ impl fmt::Display for Turn {
                 Stop::CutOff => "stopped: the answers were cut off again and again",
             }),
             Turn::Cancelled => f.write_str("cancelled"),
+            Turn::Running => f.write_str("another process runs the chat"),
         }
     }
 }

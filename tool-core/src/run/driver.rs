@@ -13,7 +13,7 @@ use super::restore::identify;
 use super::spill::{SpillOver, given_up};
 use super::trace::{self, ChatSpan};
 use super::{
-    CallState, Cancellation, Hub, Limits, Outbox, PendingCall, Question, Round, RunContext,
+    CallState, Cancellation, Hub, Journal, Limits, Outbox, PendingCall, Question, Round, RunContext,
 };
 use crate::files::FileStore;
 use crate::model::{Delta, Request};
@@ -57,6 +57,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) spill_to_file: Spill,
     /// Whether spans carry arguments and results.
     pub(crate) trace_contents: bool,
+    /// Where what happens is recorded before it is acted on.
+    pub(crate) journal: Option<&'a mut Journal>,
 }
 
 /// Asks the model. `None`: cancelled, and nothing was added.
@@ -109,7 +111,16 @@ impl Driver<'_> {
             Err(_) => self.end(|call| unfinished(call, "Another tool failed and stopped the run")),
         }
         self.close();
+        self.record_all().await?;
         pass
+    }
+
+    /// Records what is new, if the chat is stored.
+    pub(crate) async fn record_all(&mut self) -> Result<(), ChatError> {
+        if let Some(journal) = &mut self.journal {
+            journal.save(self.transcript.messages(), self.round).await?;
+        }
+        Ok(())
     }
 
     /// What needs no decision runs first: reading decisions may take its time.
@@ -392,10 +403,12 @@ impl Driver<'_> {
             let Some(run) = self.start(index, task) else {
                 continue;
             };
+            self.record_all().await?;
             match self.cancellation.guard(run).await {
                 Some(ran) => self.ran(index, ran)?,
                 None => return Ok(Pass::Cancelled),
             }
+            self.record_all().await?;
         }
         Ok(Pass::Done)
     }
@@ -412,6 +425,7 @@ impl Driver<'_> {
                 && let Some((index, task)) = ready.pop_front()
             {
                 if let Some(run) = self.start(index, task) {
+                    self.record_all().await?;
                     let key = self.round.calls[index].call.idempotency_key().to_owned();
                     let outbox = self.outbox.clone();
                     let alive = outbox.alive();
@@ -429,6 +443,7 @@ impl Driver<'_> {
             if let Err(error) = self.collect() {
                 break Err(error);
             }
+            self.record_all().await?;
             match joined {
                 None => break Ok(Pass::Cancelled),
                 Some(None) => break Ok(Pass::Done),

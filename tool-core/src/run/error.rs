@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::store::StoreError;
 use crate::{ModelError, ToolError};
 
 type Source = Box<dyn StdError + Send + Sync>;
@@ -33,6 +34,9 @@ pub enum ChatErrorKind {
     InvalidInput,
     /// The tools or options of the chat contradict each other.
     Configuration,
+    /// The store of the chat failed, or another process runs the chat now; the source is a
+    /// [`StoreError`](crate::store::StoreError).
+    Store,
 }
 
 impl ChatError {
@@ -69,6 +73,16 @@ impl ChatError {
         self.source
             .as_deref()
             .and_then(|source| source.downcast_ref())
+    }
+}
+
+impl From<StoreError> for ChatError {
+    fn from(error: StoreError) -> Self {
+        ChatError {
+            kind: ChatErrorKind::Store,
+            text: error.to_string(),
+            source: Some(Box::new(error)),
+        }
     }
 }
 

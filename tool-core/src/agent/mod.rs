@@ -1,0 +1,173 @@
+//! Chats that survive their process.
+
+mod keeper;
+mod mail;
+mod stored;
+mod worker;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use stored::StoredChat;
+pub use worker::Worker;
+
+use crate::files::FileStore;
+use crate::store::ChatStore;
+use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet};
+
+/// How long a process may be silent before another one takes over its chats, unless it is said otherwise.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// What chats have in common: model, instructions, tools, options, and the store in which they are kept.
+///
+/// Every process that runs chats makes the same agent. [`create`](Agent::create) and
+/// [`find`](Agent::find) give its chats; a [`Worker`] runs those that are ready.
+///
+/// ```
+/// use tool_core::store::MemoryChats;
+/// use tool_core::testing::ScriptedModel;
+/// use tool_core::Agent;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let agent = Agent::new(ScriptedModel::new().text("Hello."), MemoryChats::new());
+/// let mut chat = agent.create().await?;
+/// println!("{}", chat.ask("Hi").await?);
+/// let again = agent.find(chat.id()).await?;
+/// assert_eq!(again.messages().len(), 2);
+/// # Ok::<_, tool_core::ChatError>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Agent(Arc<Definition>);
+
+#[derive(Clone)]
+struct Definition {
+    model: Arc<dyn Model>,
+    store: Arc<dyn ChatStore>,
+    instructions: Option<String>,
+    tools: Vec<ToolSet>,
+    tool_options: ToolOptions,
+    config: Config,
+    files: Option<Arc<dyn FileStore>>,
+    lease: Duration,
+    owner: String,
+    keepers: keeper::Keepers,
+}
+
+impl Agent {
+    /// An agent with this model, whose chats are kept in this store.
+    pub fn new(model: impl Model + 'static, store: impl ChatStore + 'static) -> Self {
+        Agent(Arc::new(Definition {
+            model: Arc::new(model),
+            store: Arc::new(store),
+            instructions: None,
+            tools: Vec::new(),
+            tool_options: ToolOptions::new(),
+            config: Config::new(),
+            files: None,
+            lease: LEASE,
+            owner: crate::chat::random_id("process"),
+            keepers: keeper::Keepers::default(),
+        }))
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
+        self.changed(|agent| agent.instructions = Some(instructions.into()))
+    }
+
+    /// Lets the model call these tools, beside those it can call already.
+    #[must_use]
+    pub fn with_tools(self, tools: ToolSet) -> Self {
+        self.changed(|agent| agent.tools.push(tools))
+    }
+
+    /// Says how the tools are used.
+    #[must_use]
+    pub fn with_tool_options(self, options: ToolOptions) -> Self {
+        self.changed(|agent| agent.tool_options = options)
+    }
+
+    /// Sets what holds for all its chats.
+    #[must_use]
+    pub fn with_config(self, config: Config) -> Self {
+        self.changed(|agent| agent.config = config)
+    }
+
+    /// Keeps in these files what is too long to send. See
+    /// [`Chat::with_file_store`](crate::Chat::with_file_store).
+    #[must_use]
+    pub fn with_file_store(self, store: impl FileStore + 'static) -> Self {
+        self.changed(|agent| agent.files = Some(Arc::new(store)))
+    }
+
+    /// Sets how long a process may be silent before another one takes over its chats: 15 seconds, unless
+    /// it is said otherwise. It is renewed three times as often.
+    #[must_use]
+    pub fn with_lease(self, length: Duration) -> Self {
+        self.changed(|agent| agent.lease = length)
+    }
+
+    /// Makes an empty chat.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
+    pub async fn create(&self) -> Result<StoredChat, ChatError> {
+        self.create_as(crate::chat::random_id("chat")).await
+    }
+
+    /// Makes an empty chat of this id.
+    ///
+    /// # Errors
+    ///
+    /// There is such a chat already; or the store's.
+    pub async fn create_as(&self, id: impl Into<String>) -> Result<StoredChat, ChatError> {
+        let id = id.into();
+        self.0.store.create(&id).await?;
+        StoredChat::load(self, id).await
+    }
+
+    /// The chat of this id.
+    ///
+    /// # Errors
+    ///
+    /// There is no such chat; or the store's.
+    pub async fn find(&self, id: impl Into<String>) -> Result<StoredChat, ChatError> {
+        StoredChat::load(self, id.into()).await
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut Definition)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    /// A chat of this agent in memory.
+    fn chat(&self) -> Chat {
+        let agent = &self.0;
+        let mut chat = Chat::new(agent.model.clone())
+            .with_config(agent.config.clone())
+            .with_tool_options(agent.tool_options.clone());
+        if let Some(instructions) = &agent.instructions {
+            chat = chat.with_instructions(instructions.clone());
+        }
+        if let Some(files) = &agent.files {
+            chat = chat.with_file_store(files.clone());
+        }
+        for tools in &agent.tools {
+            chat = chat.with_tools(tools.clone());
+        }
+        chat
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("provider", &self.0.model.provider())
+            .field("model", &self.0.model.name())
+            .field("tools", &self.0.tools)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,449 @@
+//! One chat of an agent.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Agent;
+use super::keeper::Keeper;
+use super::mail::Mail;
+use crate::run::{Journal, PendingCall};
+use crate::store::{Lease, Next, Sent, StoreError, StoreErrorKind, Stored};
+use crate::{
+    Arguments, CallRef, Chat, ChatError, ChatErrorKind, Decision, InputRequest, Message,
+    PendingApproval, Task, ToolCall, Turn, Usage, UserMessage,
+};
+
+/// How long a chat rests whose run failed before a worker tries again.
+const AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// How often a task is asked for that does not say.
+const POLL: Duration = Duration::from_secs(10);
+
+/// A chat in a store. What is read of it is as it was when it was last loaded: see
+/// [`reload`](StoredChat::reload).
+pub struct StoredChat {
+    agent: Agent,
+    id: String,
+    chat: Chat,
+    running: bool,
+}
+
+impl StoredChat {
+    pub(super) async fn load(agent: &Agent, id: String) -> Result<Self, ChatError> {
+        let mut chat = StoredChat {
+            agent: agent.clone(),
+            chat: agent.chat(),
+            id,
+            running: false,
+        };
+        chat.reload().await?;
+        Ok(chat)
+    }
+
+    /// The chat's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Loads it anew.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
+    pub async fn reload(&mut self) -> Result<(), ChatError> {
+        let stored = self.agent.0.store.load(&self.id, 0).await?;
+        self.show(&stored)?;
+        // What was decided is no longer open, though nobody has acted on it yet.
+        for (_, sent) in &stored.inbox {
+            if let Ok(mail) = serde_json::from_value::<Mail>(sent.body.clone()) {
+                mail.apply(&mut self.chat.round_mut().calls);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what is stored.
+    fn show(&mut self, stored: &Stored) -> Result<Vec<PendingCall>, ChatError> {
+        let messages: Vec<Message> = read(&stored.messages, &self.id)?;
+        let calls: Vec<PendingCall> = read(&stored.calls, &self.id)?;
+        self.running = stored.running;
+        self.chat.become_stored(&self.id, messages, calls.clone());
+        Ok(calls)
+    }
+
+    /// Whether a process ran the chat when it was last loaded.
+    pub fn running(&self) -> bool {
+        self.running
+    }
+
+    /// The messages so far.
+    pub fn messages(&self) -> &[Message] {
+        self.chat.messages()
+    }
+
+    /// What all answers cost.
+    pub fn usage(&self) -> Usage {
+        self.chat.usage()
+    }
+
+    /// Whether calls wait for a decision.
+    pub fn awaiting_approval(&self) -> bool {
+        self.chat.awaiting_approval()
+    }
+
+    /// The calls that wait for a decision.
+    pub fn pending_approvals(&self) -> Vec<PendingApproval> {
+        self.chat.pending_approvals()
+    }
+
+    /// The questions of tools that wait for an answer.
+    pub fn pending_inputs(&self) -> Vec<InputRequest> {
+        self.chat.pending_inputs()
+    }
+
+    /// The calls that wait for work that goes on elsewhere.
+    pub fn pending_tasks(&self) -> Vec<(ToolCall, Task)> {
+        self.chat.pending_tasks()
+    }
+
+    /// Asks the user's question and runs the loop until the model has answered or the chat has to wait. If
+    /// another process runs the chat, the question is kept, and that process answers it.
+    ///
+    /// # Errors
+    ///
+    /// [`PendingToolCalls`](ChatErrorKind::PendingToolCalls) while calls wait; else as
+    /// [`complete`](StoredChat::complete).
+    pub async fn ask(&mut self, message: impl Into<UserMessage>) -> Result<Turn, ChatError> {
+        self.reload().await?;
+        if !self.running && self.chat.round().calls.iter().any(PendingCall::waits) {
+            let text = "calls of the last answer are pending: decide or answer them and call `complete` before asking more";
+            return Err(ChatError::new(ChatErrorKind::PendingToolCalls, text));
+        }
+        self.ask_later(message).await?;
+        self.complete().await
+    }
+
+    /// Keeps a question, to be answered after all that was asked before.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
+    pub async fn ask_later(&self, message: impl Into<UserMessage>) -> Result<(), ChatError> {
+        self.send(String::new(), &Mail::Ask(Box::new(message.into())))
+            .await
+            .map(drop)
+    }
+
+    /// Lets a waiting call run. `call` is the call as it was shown, its id, or its key.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits a decision, or another decision
+    /// was made first; the store's.
+    pub async fn approve(&mut self, call: impl Into<CallRef>) -> Result<(), ChatError> {
+        self.decide(call.into(), Decision::Approved, None).await
+    }
+
+    /// Lets a waiting call run with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// As [`approve`](StoredChat::approve); [`InvalidInput`](ChatErrorKind::InvalidInput) if the arguments
+    /// do not fit the tool's schema.
+    pub async fn approve_with(
+        &mut self,
+        call: impl Into<CallRef>,
+        arguments: Value,
+    ) -> Result<(), ChatError> {
+        let call = call.into();
+        self.reload().await?;
+        // The same checks as in memory, on a copy.
+        self.chat.approve_with(call.clone(), arguments.clone())?;
+        let edited = Some(Arguments::from(arguments));
+        self.decide(call, Decision::Approved, edited).await
+    }
+
+    /// Refuses a waiting call. It never runs, and the model reads that the user denied it.
+    ///
+    /// # Errors
+    ///
+    /// As [`approve`](StoredChat::approve).
+    pub async fn deny(&mut self, call: impl Into<CallRef>) -> Result<(), ChatError> {
+        self.decide(call.into(), Decision::Denied { reason: None }, None)
+            .await
+    }
+
+    /// Refuses a waiting call, with a reason that the model reads.
+    ///
+    /// # Errors
+    ///
+    /// As [`approve`](StoredChat::approve).
+    pub async fn deny_with_reason(
+        &mut self,
+        call: impl Into<CallRef>,
+        reason: impl Into<String>,
+    ) -> Result<(), ChatError> {
+        self.decide(call.into(), Decision::denied(reason), None)
+            .await
+    }
+
+    async fn decide(
+        &mut self,
+        call: CallRef,
+        decision: Decision,
+        edited: Option<Arguments>,
+    ) -> Result<(), ChatError> {
+        self.reload().await?;
+        let waiting = self.chat.pending_approvals();
+        let found = waiting.iter().find(|pending| call.is(&pending.call));
+        let Some(pending) = found else {
+            let text = format!("no call `{}` awaits a decision", call.id());
+            return Err(ChatError::new(ChatErrorKind::NoSuchCall, text));
+        };
+        let key = pending.idempotency_key().to_owned();
+        let mail = Mail::Decision {
+            call: key.clone(),
+            tool: pending.name.clone(),
+            arguments: pending.arguments.clone(),
+            decision,
+            edited,
+        };
+        let round = u8::from(pending.possibly_done);
+        if let Some(first) = self.send(format!("decision/{key}/{round}"), &mail).await? {
+            let text = format!(
+                "the call `{}` was decided before: {}",
+                call.id(),
+                first.body
+            );
+            return Err(ChatError::new(ChatErrorKind::NoSuchCall, text));
+        }
+        self.reload().await
+    }
+
+    /// Answers the question of a tool with an object of fields.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchCall`](ChatErrorKind::NoSuchCall) if no such call awaits an answer;
+    /// [`InvalidInput`](ChatErrorKind::InvalidInput) if the answer does not fit; the store's.
+    pub async fn answer(
+        &mut self,
+        request: impl Into<CallRef>,
+        answer: impl Into<Value>,
+    ) -> Result<(), ChatError> {
+        let (call, answer) = (request.into(), answer.into());
+        self.reload().await?;
+        let open = self.asked(&call)?;
+        self.chat.answer(call.clone(), answer.clone())?;
+        self.settle(&call, open, Some(answer)).await
+    }
+
+    /// Declines to answer the question of a tool.
+    ///
+    /// # Errors
+    ///
+    /// As [`answer`](StoredChat::answer).
+    pub async fn decline(&mut self, request: impl Into<CallRef>) -> Result<(), ChatError> {
+        let call = request.into();
+        self.reload().await?;
+        let open = self.asked(&call)?;
+        self.settle(&call, open, None).await
+    }
+
+    /// The key of the call, its question, and how many it has asked before.
+    fn asked(&self, call: &CallRef) -> Result<(String, String, usize), ChatError> {
+        let calls = self.chat.round().calls.iter();
+        let found = calls
+            .filter(|pending| call.is(&pending.approved_call()))
+            .find_map(|pending| Some((pending, pending.open_question()?)));
+        let Some((pending, request)) = found else {
+            let text = format!("no call `{}` awaits an answer", call.id());
+            return Err(ChatError::new(ChatErrorKind::NoSuchCall, text));
+        };
+        let key = pending.call.idempotency_key().to_owned();
+        Ok((key, request.question.clone(), pending.questions.len()))
+    }
+
+    async fn settle(
+        &mut self,
+        call: &CallRef,
+        (key, question, number): (String, String, usize),
+        answer: Option<Value>,
+    ) -> Result<(), ChatError> {
+        let once = format!("answer/{key}/{number}/{question}");
+        let mail = Mail::Answer {
+            call: key,
+            question,
+            answer,
+        };
+        if let Some(first) = self.send(once, &mail).await? {
+            let text = format!(
+                "the question of `{}` was answered before: {}",
+                call.id(),
+                first.body
+            );
+            return Err(ChatError::new(ChatErrorKind::NoSuchCall, text));
+        }
+        self.reload().await
+    }
+
+    /// Ends what is going on, in whatever process it does.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
+    pub async fn cancel(&self) -> Result<(), ChatError> {
+        self.send(String::new(), &Mail::Cancel).await.map(drop)
+    }
+
+    async fn send(&self, key: String, mail: &Mail) -> Result<Option<Sent>, ChatError> {
+        let body =
+            serde_json::to_value(mail).map_err(|error| corrupt(&self.id).with_source(error))?;
+        let sent = match key.is_empty() {
+            true => Sent::new(body),
+            false => Sent::once(key, body),
+        };
+        Ok(self.agent.0.store.send(&self.id, sent).await?)
+    }
+
+    /// Runs the loop until the model has answered or the chat has to wait. While another process runs it,
+    /// this does nothing and gives [`Turn::Running`].
+    ///
+    /// # Errors
+    ///
+    /// The model's, a tool's fatal one, a mistake in the set-up, or the store's. Called again, here or in
+    /// another process, it goes on where it stopped.
+    pub async fn complete(&mut self) -> Result<Turn, ChatError> {
+        let agent = self.agent.0.clone();
+        match agent
+            .store
+            .claim(&self.id, &agent.owner, agent.lease)
+            .await?
+        {
+            Some(lease) => self.complete_under(lease).await,
+            None => {
+                self.reload().await?;
+                Ok(Turn::Running)
+            }
+        }
+    }
+
+    pub(super) async fn complete_under(&mut self, lease: Lease) -> Result<Turn, ChatError> {
+        let agent = self.agent.0.clone();
+        let stored = agent.store.load(&self.id, 0).await?;
+        let calls = self.show(&stored)?;
+        let journal = Journal::new(
+            agent.store.clone(),
+            lease.clone(),
+            stored.messages.len(),
+            calls,
+        );
+        self.chat.set_journal(Some(journal));
+        let cancel = self.chat.cancel_handle();
+        let keeper = agent
+            .keepers
+            .keep(&agent.store, lease.clone(), agent.lease, cancel);
+        let mut seen = 0;
+        let turn = self.run(&keeper, &mut seen).await;
+        drop(keeper);
+        self.chat.set_journal(None);
+        let next = match &turn {
+            Ok(Turn::Paused(pause)) if !pause.tasks.is_empty() => {
+                let waits = pause
+                    .tasks
+                    .iter()
+                    .map(|(_, task)| task.poll_interval.unwrap_or(POLL));
+                Next::After(waits.min().unwrap_or(POLL))
+            }
+            Ok(_) => Next::Sent,
+            Err(_) => Next::After(AFTER_FAILURE),
+        };
+        let released = agent.store.release(&lease, next, seen).await;
+        self.running = false;
+        match (turn, released) {
+            (Ok(_), Err(error)) => Err(error.into()),
+            (turn, _) => turn,
+        }
+    }
+
+    async fn run(&mut self, keeper: &Keeper, seen: &mut u64) -> Result<Turn, ChatError> {
+        self.take_mail(seen).await?;
+        loop {
+            let turn = self.chat.step().await;
+            if keeper.has_lost() {
+                return Err(StoreError::lease_lost(&self.id).into());
+            }
+            let turn = turn?;
+            let took = self.take_mail(seen).await?;
+            match turn {
+                // A cancellation that arrived while this ran is what ended it.
+                Some(Turn::Cancelled) => return Ok(Turn::Cancelled),
+                Some(turn) if !took => return Ok(turn),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes what was sent, as far as the chat is ready for it. Whether it has something new to do.
+    async fn take_mail(&mut self, seen: &mut u64) -> Result<bool, ChatError> {
+        let known = self.chat.messages().len() as u64;
+        let stored = self.agent.0.store.load(&self.id, known).await?;
+        let mut took = false;
+        for (number, sent) in stored.inbox {
+            *seen = (*seen).max(number);
+            // What cannot be read is no longer waited for.
+            let Ok(mail) = serde_json::from_value::<Mail>(sent.body) else {
+                self.took(number);
+                continue;
+            };
+            match mail {
+                Mail::Ask(message) => {
+                    if !self.chat.can_be_asked() {
+                        continue;
+                    }
+                    self.chat.ask_later(*message)?;
+                }
+                Mail::Cancel => {
+                    if !self.chat.round().is_empty() {
+                        self.chat.cancel_handle().cancel();
+                    }
+                }
+                mail => mail.apply(&mut self.chat.round_mut().calls),
+            }
+            self.took(number);
+            took = true;
+        }
+        self.chat.record().await?;
+        Ok(took)
+    }
+
+    fn took(&mut self, number: u64) {
+        if let Some(journal) = self.chat.journal() {
+            journal.take(number);
+        }
+    }
+}
+
+impl fmt::Debug for StoredChat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredChat")
+            .field("id", &self.id)
+            .field("chat", &self.chat)
+            .field("running", &self.running)
+            .finish_non_exhaustive()
+    }
+}
+
+fn read<T: DeserializeOwned>(values: &[Value], chat: &str) -> Result<Vec<T>, ChatError> {
+    let values = values.iter().map(|value| T::deserialize(value));
+    let values: Result<Vec<T>, _> = values.collect();
+    Ok(values.map_err(|error| corrupt(chat).with_source(error))?)
+}
+
+fn corrupt(chat: &str) -> StoreError {
+    let text = format!("the chat `{chat}` cannot be read as it is stored");
+    StoreError::new(StoreErrorKind::Corrupt, text)
+}

@@ -1,0 +1,206 @@
+//! Where chats are kept, so that they survive their process and can be finished by another.
+//!
+//! A chat is its messages, the calls of the last answer, and what people sent to it meanwhile: decisions,
+//! answers, questions, cancellations. One process at a time runs a chat: it holds a [`Lease`], which it
+//! renews and which ends by itself. A process that lost its lease can record nothing more.
+//!
+//! [`MemoryChats`] keeps chats in memory. With the feature `sqlite` there is a store in a file.
+//! A store of your own implements [`ChatStore`], and passes `tool_core::store::conformance` with the feature `testing`.
+
+mod error;
+mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use error::{StoreError, StoreErrorKind};
+pub use memory::MemoryChats;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteChats;
+
+/// The version of the form in which chats are stored.
+pub const FORMAT: u32 = 1;
+
+/// What the methods of [`ChatStore`] return.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Keeps chats. Every method is one transaction: it happens as a whole or not at all. Time is the store's
+/// own, never that of the process that asks.
+pub trait ChatStore: Send + Sync {
+    /// Makes an empty chat.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](StoreErrorKind::Exists); [`Unavailable`](StoreErrorKind::Unavailable) and the like, as
+    /// with every method.
+    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()>;
+
+    /// A chat as it is, without its first `after` messages.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](StoreErrorKind::NotFound), [`NewerFormat`](StoreErrorKind::NewerFormat).
+    fn load<'a>(&'a self, chat: &'a str, after: u64) -> StoreFuture<'a, Stored>;
+
+    /// Takes the lease of a chat for `owner`, a name that no other process has. `None`: another process
+    /// has it.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](StoreErrorKind::NotFound).
+    fn claim<'a>(
+        &'a self,
+        chat: &'a str,
+        owner: &'a str,
+        length: Duration,
+    ) -> StoreFuture<'a, Option<Lease>>;
+
+    /// Takes the leases of at most `limit` chats that have something to do and that nobody holds.
+    ///
+    /// # Errors
+    ///
+    /// None of its own.
+    fn claim_ready<'a>(
+        &'a self,
+        owner: &'a str,
+        length: Duration,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<Lease>>;
+
+    /// Makes leases last for `length` from now; gives those that are lost.
+    ///
+    /// # Errors
+    ///
+    /// None of its own.
+    fn renew<'a>(&'a self, leases: &'a [Lease], length: Duration) -> StoreFuture<'a, Vec<Lease>>;
+
+    /// Records what happened.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseLost`](StoreErrorKind::LeaseLost): nothing was recorded. [`Conflict`](StoreErrorKind::Conflict):
+    /// the chat has another number of messages than `change` says; nothing was recorded.
+    fn save<'a>(&'a self, lease: &'a Lease, change: Change) -> StoreFuture<'a, ()>;
+
+    /// Gives a lease back. `seen` is the number of the last thing sent that the holder has looked at: if
+    /// more was sent since, the chat is ready at once, whatever `next` says.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseLost`](StoreErrorKind::LeaseLost).
+    fn release<'a>(&'a self, lease: &'a Lease, next: Next, seen: u64) -> StoreFuture<'a, ()>;
+
+    /// Sends something to a chat, from any process, whether or not it runs. Of what has the same
+    /// [`key`](Sent::key) only the first counts: it is given back if it is another.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](StoreErrorKind::NotFound).
+    fn send<'a>(&'a self, chat: &'a str, sent: Sent) -> StoreFuture<'a, Option<Sent>>;
+
+    /// Waits until a chat may be ready, or for `limit` at most.
+    ///
+    /// # Errors
+    ///
+    /// None of its own.
+    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()>;
+}
+
+/// The right to run a chat, until it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lease {
+    /// The chat.
+    pub chat: String,
+    /// Who holds it.
+    pub owner: String,
+    /// Higher with every lease of the chat: what is recorded under an older one is refused.
+    pub token: u64,
+}
+
+impl Lease {
+    /// The lease of this number.
+    pub fn new(chat: impl Into<String>, owner: impl Into<String>, token: u64) -> Self {
+        Lease {
+            chat: chat.into(),
+            owner: owner.into(),
+            token,
+        }
+    }
+}
+
+/// A chat as it is stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The messages, as JSON, from the one that was asked for on.
+    pub messages: Vec<Value>,
+    /// The calls of the last answer that have no results among the messages, as JSON, in order.
+    pub calls: Vec<Value>,
+    /// What was sent and is not yet taken, in the order in which it came, with its number.
+    pub inbox: Vec<(u64, Sent)>,
+    /// Whether a process holds the chat.
+    pub running: bool,
+}
+
+/// What is recorded at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Change {
+    /// How many messages there are before.
+    pub messages_before: u64,
+    /// The messages that are added, as JSON.
+    pub messages: Vec<Value>,
+    /// Whether the calls that were there are gone: their results are among the messages.
+    pub clear_calls: bool,
+    /// The calls that are new or changed, by their place in the answer, as JSON.
+    pub calls: Vec<(u32, Value)>,
+    /// The numbers of what was sent that is now part of the chat.
+    pub taken: Vec<u64>,
+}
+
+/// When a chat is ready that was given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Next {
+    /// When something is sent to it.
+    Sent,
+    /// When so much time has passed, or something is sent to it.
+    After(Duration),
+    /// At once: it was not finished.
+    Ready,
+}
+
+/// What is sent to a chat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Sent {
+    /// What it is about: only the first with the same one counts. Empty: each counts.
+    #[serde(default)]
+    pub key: String,
+    /// What it says, as JSON.
+    pub body: Value,
+}
+
+impl Sent {
+    /// Something of which each counts.
+    pub fn new(body: Value) -> Self {
+        Sent {
+            key: String::new(),
+            body,
+        }
+    }
+
+    /// Something of which only the first counts.
+    pub fn once(key: impl Into<String>, body: Value) -> Self {
+        Sent {
+            key: key.into(),
+            body,
+        }
+    }
+}
