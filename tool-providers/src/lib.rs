@@ -7,6 +7,7 @@
 //! | use any other server that speaks one of their protocols | [`Compatible`], [`Api`] |
 //! | set key, address, limits and retries | [`Provider`], [`Timeouts`] |
 //! | have a model in this process, with no key | `embedded`, with the feature of that name |
+//! | record real traffic, and replay it in tests | [`recording`] |
 //! | build a provider of your own | [`protocol`], [`sse`], [`retry`] |
 //!
 //! ```no_run
@@ -23,6 +24,7 @@ mod env;
 mod http;
 pub mod protocol;
 mod provider;
+pub mod recording;
 pub mod retry;
 mod secret;
 pub mod sse;
@@ -33,4 +35,5 @@ pub use provider::{
     Anthropic, Api, ChatModel, Compatible, DeepSeek, Gemini, Mistral, Ollama, OpenAi, OpenRouter,
     Provider, XAi,
 };
+pub use recording::Replay;
 pub use secret::Secret;

@@ -3,8 +3,6 @@
 use hyper::Uri;
 use tool_core::{ModelError, ModelErrorKind};
 
-use crate::secret::Secret;
-
 /// The address of a server's API, up to the version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -57,15 +55,6 @@ impl Address {
                 .map(|query| format!("?{query}"))
                 .unwrap_or_default(),
         })
-    }
-
-    /// The values of the query, any of which may be a key.
-    pub(crate) fn secrets(text: &str) -> Vec<Secret> {
-        let query = text.split_once('?').map_or("", |(_, query)| query);
-        let values = query
-            .split(['&', '#'])
-            .filter_map(|pair| pair.split_once('='));
-        values.map(|(_, value)| Secret::new(value)).collect()
     }
 
     /// Scheme and authority.

@@ -14,7 +14,9 @@ mod openrouter;
 mod xai;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -22,7 +24,8 @@ use tool_core::{ModelError, ModelErrorKind};
 
 use crate::http::{HttpClient, Timeouts};
 use crate::protocol::Protocol;
-use crate::secret::Secret;
+use crate::recording::{Recorder, Replay, Traffic};
+use crate::secret::{Secret, Secrets};
 use address::Address;
 
 pub use anthropic::Anthropic;
@@ -101,8 +104,17 @@ pub struct Provider {
     api: Option<Api>,
     timeouts: Timeouts,
     retries: u32,
+    tape: Tape,
     /// Made when it is first needed, and shared by all models of this provider.
     server: Arc<OnceLock<Result<Arc<Server>, Fault>>>,
+}
+
+/// Whether traffic is kept or replayed.
+#[derive(Clone)]
+enum Tape {
+    Off,
+    Record(Arc<Recorder>),
+    Replay(Replay),
 }
 
 /// A server that can be talked to.
@@ -110,7 +122,9 @@ pub struct Provider {
 pub(crate) struct Server {
     pub(crate) address: Address,
     pub(crate) headers: HeaderMap,
-    pub(crate) http: HttpClient,
+    pub(crate) traffic: Traffic,
+    /// How long an answer may be silent.
+    pub(crate) silence: Duration,
     pub(crate) protocol: Box<dyn Protocol>,
     pub(crate) retries: u32,
 }
@@ -135,6 +149,7 @@ impl Provider {
             api: None,
             timeouts: Timeouts::default(),
             retries: RETRIES,
+            tape: Tape::Off,
             server: Arc::default(),
         }
     }
@@ -225,6 +240,26 @@ impl Provider {
         self.changed(|provider| provider.retries = retries)
     }
 
+    /// Writes what is asked and answered to a file, without keys: see [`recording`](crate::recording).
+    /// A file that is there is replaced by the first answer. A file that cannot be written is an error
+    /// of the first request.
+    #[must_use]
+    pub fn record_to(self, path: impl Into<PathBuf>) -> Self {
+        let recorder = Arc::new(Recorder::new(path.into()));
+        self.changed(|provider| provider.tape = Tape::Record(recorder))
+    }
+
+    /// Answers from a recording, without a network: see [`recording`](crate::recording). It is given by
+    /// its path, or as a [`Replay`], which tells what is left of it. Retries do not wait.
+    ///
+    /// A request that was not recorded is a [`Configuration`](ModelErrorKind::Configuration) error that
+    /// says where it differs.
+    #[must_use]
+    pub fn replay_from(self, recording: impl Into<Replay>) -> Self {
+        let replay = recording.into();
+        self.changed(|provider| provider.tape = Tape::Replay(replay))
+    }
+
     /// A model of this provider. All models of one provider share its connections.
     ///
     /// A wrong address or key is reported by the first request.
@@ -239,13 +274,16 @@ impl Provider {
     }
 
     /// What no text may show.
-    fn secrets(&self) -> Arc<[Secret]> {
-        let headers = self.headers.iter().map(|(_, value)| value.clone());
-        let query = self
-            .address
-            .as_deref()
-            .map_or_else(Vec::new, Address::secrets);
-        headers.chain(self.key.clone()).chain(query).collect()
+    fn secrets(&self) -> Arc<Secrets> {
+        let mut secrets = Secrets::default();
+        if let Some(key) = &self.key {
+            secrets.add("key", key.clone());
+        }
+        for (name, value) in &self.headers {
+            secrets.add_header(name, value);
+        }
+        secrets.add_query("the address", self.address.as_deref().unwrap_or_default());
+        secrets.into()
     }
 
     /// Where it is, as far as that can be told.
@@ -293,10 +331,20 @@ impl Provider {
         }
         Ok(Server {
             headers,
-            http: HttpClient::new(&address.at("")?, self.timeouts)?,
+            traffic: self.traffic(&address)?,
+            silence: self.timeouts.silence,
             protocol: self.spoken().protocol(&self.host(&address)),
             retries: self.retries,
             address,
+        })
+    }
+
+    fn traffic(&self, address: &Address) -> Result<Traffic, ModelError> {
+        let http = || HttpClient::new(&address.at("")?, self.timeouts);
+        Ok(match &self.tape {
+            Tape::Off => Traffic::Network(http()?),
+            Tape::Record(recorder) => Traffic::Recorded(http()?, recorder.clone()),
+            Tape::Replay(replay) => Traffic::Replayed(replay.clone()),
         })
     }
 

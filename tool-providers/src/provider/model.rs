@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION, USER_AGENT};
 use hyper::{HeaderMap, Method, Request, Response, Uri};
 use serde::Deserialize;
@@ -14,10 +13,10 @@ use tool_core::model::{self, Delta, DeltaSink, Model, ModelFuture};
 use tool_core::{AssistantMessage, ModelError, ModelErrorKind};
 
 use super::{Fault, Server};
-use crate::http::{BodyReader, Pieces};
+use crate::http::{Answer, BodyReader, Pieces, REQUEST_IDS};
 use crate::protocol::{Framing, parse_error, parse_error_event};
 use crate::retry::{self, Failure};
-use crate::secret::Secret;
+use crate::secret::Secrets;
 use crate::sse::Decoder;
 
 /// The longest body of an error that is read.
@@ -35,7 +34,7 @@ const AGENT: HeaderValue =
 #[derive(Clone)]
 pub struct ChatModel {
     server: Result<Arc<Server>, Fault>,
-    secrets: Arc<[Secret]>,
+    secrets: Arc<Secrets>,
     provider: &'static str,
     name: Arc<OnceCell<String>>,
 }
@@ -43,7 +42,7 @@ pub struct ChatModel {
 impl ChatModel {
     pub(super) fn named(
         server: Result<Arc<Server>, Fault>,
-        secrets: Arc<[Secret]>,
+        secrets: Arc<Secrets>,
         provider: &'static str,
         name: String,
     ) -> Self {
@@ -57,7 +56,7 @@ impl ChatModel {
 
     pub(super) fn first(
         server: Result<Arc<Server>, Fault>,
-        secrets: Arc<[Secret]>,
+        secrets: Arc<Secrets>,
         provider: &'static str,
     ) -> Self {
         ChatModel {
@@ -71,19 +70,29 @@ impl ChatModel {
     async fn answer(
         &self,
         request: model::Request<'_>,
+        secrets: &Arc<Secrets>,
         sink: &mut DeltaSink<'_>,
     ) -> Result<AssistantMessage, ModelError> {
         let server = self.server.as_ref().map_err(Fault::error)?;
-        let name = self.name.get_or_try_init(|| server.first_model()).await?;
+        let name = self
+            .name
+            .get_or_try_init(|| server.first_model(secrets))
+            .await?;
         let body = Pieces::from(server.protocol.render(name, &request)?);
         let url = server
             .address
             .at(&server.protocol.path(name, request.stream))?;
-        let headers = server.headers_of(&request);
+        let ask = Ask {
+            method: Method::POST,
+            url: &url,
+            headers: &server.headers_of(&request),
+            body,
+            stream: request.stream,
+            secrets,
+        };
         let mut retries = 0;
         loop {
-            let attempt = server.attempt(&url, &headers, body.clone(), request.stream, sink);
-            match attempt.await {
+            match server.attempt(&ask, sink).await {
                 Ok(message) => return Ok(message),
                 Err(failure) => server.pause(failure, &mut retries).await?,
             }
@@ -113,16 +122,9 @@ impl Model for ChatModel {
         sink: &'a mut DeltaSink<'_>,
     ) -> ModelFuture<'a> {
         Box::pin(async move {
-            self.answer(request, sink).await.map_err(|error| {
-                let remote = request.options.remote_mcp.iter().flat_map(|server| {
-                    let headers = server.headers().iter().map(|(_, value)| value.as_str());
-                    server.token().into_iter().chain(headers).map(Secret::from)
-                });
-                let secrets = self.secrets.iter().cloned().chain(remote);
-                secrets
-                    .fold(error, |error, secret| secret.scrub(error))
-                    .with_provider(self.provider)
-            })
+            let secrets = self.secrets.with_remote(&request.options.remote_mcp);
+            let answer = self.answer(request, &secrets, sink).await;
+            answer.map_err(|error| secrets.scrub(error).with_provider(self.provider))
         })
     }
 }
@@ -136,12 +138,28 @@ impl fmt::Debug for ChatModel {
     }
 }
 
+/// What a server is asked, once or again.
+struct Ask<'a> {
+    method: Method,
+    url: &'a Uri,
+    headers: &'a HeaderMap,
+    body: Pieces,
+    stream: bool,
+    secrets: &'a Arc<Secrets>,
+}
+
 impl Server {
+    fn reader(&self, answer: Answer) -> BodyReader {
+        BodyReader::new(answer, self.silence)
+    }
+
     /// Waits until a request is made again, if it is.
     async fn pause(&self, failure: Failure, retries: &mut u32) -> Result<(), ModelError> {
         match retry::delay(&failure, *retries, self.retries, retry::jitter()) {
             Some(delay) => {
-                sleep(delay).await;
+                if !self.traffic.is_replayed() {
+                    sleep(delay).await;
+                }
                 *retries += 1;
                 Ok(())
             }
@@ -151,25 +169,22 @@ impl Server {
 
     async fn attempt(
         &self,
-        url: &Uri,
-        headers: &HeaderMap,
-        body: Pieces,
-        stream: bool,
+        ask: &Ask<'_>,
         sink: &mut DeltaSink<'_>,
     ) -> Result<AssistantMessage, Failure> {
-        let response = self.send(Method::POST, url, headers, body, stream).await?;
+        let response = self.send(ask).await?;
         let request_id = request_id(response.headers());
         let kind = media_type(response.headers())
             .unwrap_or_default()
             .to_owned();
-        let mut reader = self.http.reader(response.into_body());
+        let mut reader = self.reader(response.into_body());
         let mut delivered = false;
         let mut sink = |delta: &Delta<'_>| {
             delivered |= !matches!(delta, Delta::Model(_) | Delta::Usage(_));
             sink(delta);
         };
         let read = match self.protocol.framing() {
-            Framing::Lines if stream => self.read_lines(reader, &mut sink).await,
+            Framing::Lines if ask.stream => self.read_lines(reader, &mut sink).await,
             _ if kind.contains("json") => self.read_whole(&mut reader, Vec::new(), &mut sink).await,
             _ => self.read_stream(reader, &kind, &mut sink).await,
         };
@@ -183,21 +198,13 @@ impl Server {
     }
 
     /// Sends a request; an answer that is no success is an error.
-    async fn send(
-        &self,
-        method: Method,
-        url: &Uri,
-        headers: &HeaderMap,
-        body: Pieces,
-        stream: bool,
-    ) -> Result<Response<Incoming>, Failure> {
-        let mut request = Request::new(body);
-        *request.method_mut() = method;
-        *request.uri_mut() = url.clone();
-        let sent = headers;
+    async fn send(&self, ask: &Ask<'_>) -> Result<Response<Answer>, Failure> {
+        let mut request = Request::new(ask.body.clone());
+        *request.method_mut() = ask.method.clone();
+        *request.uri_mut() = ask.url.clone();
         let headers = request.headers_mut();
-        headers.clone_from(sent);
-        let accept = if stream {
+        headers.clone_from(ask.headers);
+        let accept = if ask.stream {
             "text/event-stream"
         } else {
             "application/json"
@@ -205,14 +212,14 @@ impl Server {
         headers.entry(USER_AGENT).or_insert(AGENT);
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let response = self.http.send(request).await?;
+        let response = self.traffic.send(request, ask.secrets).await?;
         match response.status().is_success() {
             true => Ok(response),
             false => Err(self.refusal(response).await),
         }
     }
 
-    async fn refusal(&self, response: Response<Incoming>) -> Failure {
+    async fn refusal(&self, response: Response<Answer>) -> Failure {
         let (head, body) = response.into_parts();
         let header = |name: &str| head.headers.get(name)?.to_str().ok();
         if head.status.is_redirection() {
@@ -226,7 +233,7 @@ impl Server {
             return error.with_status(head.status.as_u16()).into();
         }
         // An error whose body breaks off is still that error.
-        let body = self.http.reader(body).read(LONGEST_ERROR).await;
+        let body = self.reader(body).read(LONGEST_ERROR).await;
         let body = body.ok().flatten().unwrap_or_default();
         let mut error = parse_error(head.status.as_u16(), &body);
         if let Some(delay) = retry::asked_delay(header, SystemTime::now()) {
@@ -335,7 +342,7 @@ impl Server {
     }
 
     /// The first model that the server lists.
-    async fn first_model(&self) -> Result<String, ModelError> {
+    async fn first_model(&self, secrets: &Arc<Secrets>) -> Result<String, ModelError> {
         #[derive(Deserialize)]
         struct Listed {
             data: Vec<Entry>,
@@ -345,17 +352,22 @@ impl Server {
             id: String,
         }
         let url = self.address.at("/models")?;
+        let ask = Ask {
+            method: Method::GET,
+            url: &url,
+            headers: &self.headers,
+            body: Pieces::default(),
+            stream: false,
+            secrets,
+        };
         let mut retries = 0;
         let response = loop {
-            match self
-                .send(Method::GET, &url, &self.headers, Pieces::default(), false)
-                .await
-            {
+            match self.send(&ask).await {
                 Ok(response) => break response,
                 Err(failure) => self.pause(failure, &mut retries).await?,
             }
         };
-        let body = self.http.reader(response.into_body()).whole().await?;
+        let body = self.reader(response.into_body()).whole().await?;
         let first = match serde_json::from_slice::<Listed>(&body) {
             Ok(listed) => listed.data.into_iter().next(),
             Err(_) => None,
@@ -382,14 +394,7 @@ fn media_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn request_id(headers: &HeaderMap) -> Option<String> {
-    let names = [
-        "x-request-id",
-        "request-id",
-        "x-generation-id",
-        "apim-request-id",
-        "cf-ray",
-    ];
-    let mut ids = names
+    let mut ids = REQUEST_IDS
         .iter()
         .filter_map(|name| headers.get(*name)?.to_str().ok());
     ids.next().map(str::to_owned)
