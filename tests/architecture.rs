@@ -11,7 +11,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const LONGEST: usize = 600;
 
 /// The floors of tool-core, lowest first. A room may use its own floor and those below.
-const FLOORS: [&[&str]; 4] = [
+const FLOORS: [&[&str]; 5] = [
     &[
         "attachment",
         "call",
@@ -22,9 +22,10 @@ const FLOORS: [&[&str]; 4] = [
         "transcript",
         "usage",
     ],
-    &["tool", "model", "files"],
+    &["tool", "model", "files", "store"],
     &["run"],
     &["chat", "testing", "__private"],
+    &["agent"],
 ];
 
 fn sources(package: &str) -> Vec<PathBuf> {

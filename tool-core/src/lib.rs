@@ -9,6 +9,7 @@
 //! | talk | [`Chat`], [`Turn`], [`ToolOptions`] |
 //! | follow what happens | [`Event`], [`Progress`], [`Usage`] |
 //! | keep long results, give a model files | [`files`] |
+//! | keep chats that survive their process | [`Agent`], [`StoredChat`], [`Worker`], [`store`] |
 //! | write your own model | [`model`] |
 //! | test | `testing`, with the feature of that name |
 

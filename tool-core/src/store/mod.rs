@@ -4,8 +4,8 @@
 //! answers, questions, cancellations. One process at a time runs a chat: it holds a [`Lease`], which it
 //! renews and which ends by itself. A process that lost its lease can record nothing more.
 //!
-//! [`MemoryChats`] keeps chats in memory. With the feature `sqlite` there is a store in a file.
-//! A store of your own implements [`ChatStore`], and passes `tool_core::store::conformance` with the feature `testing`.
+//! [`MemoryChats`] keeps chats in memory. With the feature `sqlite` there is a store in a file. A store of your
+//! own implements [`ChatStore`].
 
 mod error;
 mod memory;
