@@ -118,8 +118,7 @@ async fn worker_process() {
         .run(std::future::pending(), |chat, error| {
             eprintln!("{chat}: {error}")
         })
-        .await
-        .unwrap();
+        .await;
 }
 
 fn spawn(folder: &Path) -> Child {

@@ -1,5 +1,9 @@
-//! D1, D3, D4, D5: chats in a store, in memory and in SQLite.
+//! D1, D3, D4, D5: chats in a store, in memory, in SQLite and in PostgreSQL.
 
+#[path = "support/file.rs"]
+mod file;
+#[path = "support/postgres.rs"]
+mod postgres;
 mod support;
 
 use std::sync::Arc;
@@ -16,24 +20,6 @@ use tool_core::{
     Turn, Worker, tool, tools,
 };
 
-/// A file that is gone afterwards.
-struct File(std::path::PathBuf);
-
-impl File {
-    fn new(name: &str) -> Self {
-        let name = format!("tool-chats-{name}-{}.db", std::process::id());
-        File(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        for end in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(format!("{}{end}", self.0.display()));
-        }
-    }
-}
-
 /// Runs a test on every store.
 macro_rules! on_every_store {
     ($($name:ident)*) => {$(
@@ -47,8 +33,15 @@ macro_rules! on_every_store {
 
             #[tokio::test]
             async fn in_sqlite() {
-                let file = File::new(stringify!($name));
-                super::$name(SqliteChats::open(&file.0).unwrap()).await;
+                let file = file::File::new(stringify!($name));
+                super::$name(SqliteChats::open(file.path()).unwrap()).await;
+            }
+
+            #[tokio::test]
+            async fn in_postgres() {
+                let Some(database) = postgres::Database::new().await else { return };
+                super::$name(database.chats().await).await;
+                database.remove().await;
             }
         }
     )*};
@@ -397,7 +390,7 @@ async fn a_worker_runs_what_is_ready(store: impl ChatStore + Clone + 'static) {
     chat.ask_later("bye").await.unwrap();
     until(&mut chat, &|chat| chat.messages().len() == 6).await;
     stop.send(()).unwrap();
-    works.await.unwrap().unwrap();
+    works.await.unwrap();
     assert_eq!(paid.load(Ordering::SeqCst), 3);
     assert_paired(chat.messages());
 }

@@ -30,6 +30,7 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tool;
+mod transaction;
 mod transcript;
 mod usage;
 
@@ -55,6 +56,7 @@ pub use tool::{
     TaskPoll, Tool, ToolDefinition, ToolFailure, ToolFuture, ToolOutput, ToolReturn, ToolSet,
     ToolSetError, ToolSetErrorKind,
 };
+pub use transaction::ToolTransaction;
 pub use transcript::Transcript;
 pub use usage::Usage;
 

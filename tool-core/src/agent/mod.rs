@@ -19,6 +19,9 @@ use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet};
 /// How long a process may be silent before another one takes over its chats, unless it is said otherwise.
 const LEASE: Duration = Duration::from_secs(15);
 
+/// For how many leases a store that is away is waited for.
+const PATIENCE: u32 = 4;
+
 /// What chats have in common: model, instructions, tools, options, and the store in which they are kept.
 ///
 /// Every process that runs chats makes the same agent. [`create`](Agent::create) and
@@ -52,6 +55,13 @@ struct Definition {
     lease: Duration,
     owner: String,
     keepers: keeper::Keepers,
+}
+
+impl Definition {
+    /// How long the store may be away before a run gives up, and what it did since is lost with it.
+    fn patience(&self) -> Duration {
+        self.lease * PATIENCE
+    }
 }
 
 impl Agent {
@@ -103,7 +113,10 @@ impl Agent {
     }
 
     /// Sets how long a process may be silent before another one takes over its chats: 15 seconds, unless
-    /// it is said otherwise. It is renewed three times as often.
+    /// it is said otherwise. It is renewed three times as often. A call that runs on for half as long beyond
+    /// its `max_run_time`, because it blocks its thread, counts as crashed too.
+    ///
+    /// While the store is away, runs wait for four times as long before they give up.
     #[must_use]
     pub fn with_lease(self, length: Duration) -> Self {
         self.changed(|agent| agent.lease = length)
@@ -136,6 +149,15 @@ impl Agent {
     /// There is no such chat; or the store's.
     pub async fn find(&self, id: impl Into<String>) -> Result<StoredChat, ChatError> {
         StoredChat::load(self, id.into()).await
+    }
+
+    /// Removes the chat of this id, with all that was sent to it.
+    ///
+    /// # Errors
+    ///
+    /// The store's. A chat that is not there is none the less gone.
+    pub async fn delete(&self, id: &str) -> Result<(), ChatError> {
+        Ok(self.0.store.delete(id).await?)
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Definition)) -> Self {

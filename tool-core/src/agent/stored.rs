@@ -1,16 +1,16 @@
 //! One chat of an agent.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Agent;
-use super::keeper::Keeper;
 use super::mail::Mail;
 use crate::run::{Journal, PendingCall};
-use crate::store::{Lease, Next, Sent, StoreError, StoreErrorKind, Stored};
+use crate::store::{Lease, Next, Sent, StoreError, StoreErrorKind, Stored, patiently};
 use crate::{
     Arguments, CallRef, Chat, ChatError, ChatErrorKind, Decision, InputRequest, Message,
     PendingApproval, Task, ToolCall, Turn, Usage, UserMessage,
@@ -32,13 +32,17 @@ pub struct StoredChat {
 }
 
 impl StoredChat {
-    pub(super) async fn load(agent: &Agent, id: String) -> Result<Self, ChatError> {
-        let mut chat = StoredChat {
+    pub(super) fn empty(agent: &Agent, id: String) -> Self {
+        StoredChat {
             agent: agent.clone(),
             chat: agent.chat(),
             id,
             running: false,
-        };
+        }
+    }
+
+    pub(super) async fn load(agent: &Agent, id: String) -> Result<Self, ChatError> {
+        let mut chat = StoredChat::empty(agent, id);
         chat.reload().await?;
         Ok(chat)
     }
@@ -132,7 +136,9 @@ impl StoredChat {
     ///
     /// The store's.
     pub async fn ask_later(&self, message: impl Into<UserMessage>) -> Result<(), ChatError> {
-        self.send(String::new(), &Mail::Ask(Box::new(message.into())))
+        // A key of its own, so that it is kept once, however often it has to be sent.
+        let key = crate::chat::random_id("ask");
+        self.send(key, &Mail::Ask(Box::new(message.into())))
             .await
             .map(drop)
     }
@@ -306,7 +312,9 @@ impl StoredChat {
             true => Sent::new(body),
             false => Sent::once(key, body),
         };
-        Ok(self.agent.0.store.send(&self.id, sent).await?)
+        let agent = &self.agent.0;
+        let send = || agent.store.send(&self.id, sent.clone());
+        Ok(patiently(agent.patience(), send).await?)
     }
 
     /// Runs the loop until the model has answered or the chat has to wait. While another process runs it,
@@ -323,7 +331,7 @@ impl StoredChat {
             .claim(&self.id, &agent.owner, agent.lease)
             .await?
         {
-            Some(lease) => self.complete_under(lease).await,
+            Some(lease) => self.complete_under(lease, &AtomicBool::new(false)).await,
             None => {
                 self.reload().await?;
                 Ok(Turn::Running)
@@ -331,24 +339,16 @@ impl StoredChat {
         }
     }
 
-    pub(super) async fn complete_under(&mut self, lease: Lease) -> Result<Turn, ChatError> {
+    /// Runs it under a lease that was taken, and gives that back. Once `stop` is set it does so after the
+    /// step that it is at.
+    pub(super) async fn complete_under(
+        &mut self,
+        lease: Lease,
+        stop: &AtomicBool,
+    ) -> Result<Turn, ChatError> {
         let agent = self.agent.0.clone();
-        let stored = agent.store.load(&self.id, 0).await?;
-        let calls = self.show(&stored)?;
-        let journal = Journal::new(
-            agent.store.clone(),
-            lease.clone(),
-            stored.messages.len(),
-            calls,
-        );
-        self.chat.set_journal(Some(journal));
-        let cancel = self.chat.cancel_handle();
-        let keeper = agent
-            .keepers
-            .keep(&agent.store, lease.clone(), agent.lease, cancel);
         let mut seen = 0;
-        let turn = self.run(&keeper, &mut seen).await;
-        drop(keeper);
+        let turn = self.run(&lease, stop, &mut seen).await;
         self.chat.set_journal(None);
         let next = match &turn {
             Ok(Turn::Paused(pause)) if !pause.tasks.is_empty() => {
@@ -358,10 +358,12 @@ impl StoredChat {
                     .map(|(_, task)| task.poll_interval.unwrap_or(POLL));
                 Next::After(waits.min().unwrap_or(POLL))
             }
+            Ok(Turn::Running) => Next::Ready,
             Ok(_) => Next::Sent,
             Err(_) => Next::After(AFTER_FAILURE),
         };
-        let released = agent.store.release(&lease, next, seen).await;
+        let release = || agent.store.release(&lease, next, seen);
+        let released = patiently(agent.patience(), release).await;
         self.running = false;
         match (turn, released) {
             (Ok(_), Err(error)) => Err(error.into()),
@@ -369,9 +371,35 @@ impl StoredChat {
         }
     }
 
-    async fn run(&mut self, keeper: &Keeper, seen: &mut u64) -> Result<Turn, ChatError> {
+    async fn run(
+        &mut self,
+        lease: &Lease,
+        stop: &AtomicBool,
+        seen: &mut u64,
+    ) -> Result<Turn, ChatError> {
+        let agent = self.agent.0.clone();
+        let stored = self.load_after(0).await?;
+        let calls = self.show(&stored)?;
+        let journal = Journal::new(
+            agent.store.clone(),
+            lease.clone(),
+            agent.patience(),
+            stored.messages.len(),
+            calls,
+        );
+        let keeper = agent.keepers.keep(
+            &agent.store,
+            lease.clone(),
+            agent.lease,
+            self.chat.cancel_handle(),
+            journal.deadlines().clone(),
+        );
+        self.chat.set_journal(Some(journal));
         self.take_mail(seen).await?;
         loop {
+            if stop.load(Ordering::SeqCst) {
+                return Ok(Turn::Running);
+            }
             let turn = self.chat.step().await;
             if keeper.has_lost() {
                 return Err(StoreError::lease_lost(&self.id).into());
@@ -390,7 +418,7 @@ impl StoredChat {
     /// Takes what was sent, as far as the chat is ready for it. Whether it has something new to do.
     async fn take_mail(&mut self, seen: &mut u64) -> Result<bool, ChatError> {
         let known = self.chat.messages().len() as u64;
-        let stored = self.agent.0.store.load(&self.id, known).await?;
+        let stored = self.load_after(known).await?;
         let mut took = false;
         for (number, sent) in stored.inbox {
             *seen = (*seen).max(number);
@@ -418,6 +446,12 @@ impl StoredChat {
         }
         self.chat.record().await?;
         Ok(took)
+    }
+
+    async fn load_after(&self, known: u64) -> Result<Stored, StoreError> {
+        let agent = &self.agent.0;
+        let load = || agent.store.load(&self.id, known);
+        patiently(agent.patience(), load).await
     }
 
     fn took(&mut self, number: u64) {

@@ -68,6 +68,13 @@ impl ChatError {
             .and_then(|source| source.downcast_ref())
     }
 
+    /// The store's error, where that is the cause.
+    pub fn store_error(&self) -> Option<&StoreError> {
+        self.source
+            .as_deref()
+            .and_then(|source| source.downcast_ref())
+    }
+
     /// The tool's fatal error, where that is the cause.
     pub fn tool_error(&self) -> Option<&ToolError> {
         self.source
@@ -80,7 +87,7 @@ impl From<StoreError> for ChatError {
     fn from(error: StoreError) -> Self {
         ChatError {
             kind: ChatErrorKind::Store,
-            text: error.to_string(),
+            text: "the store failed".into(),
             source: Some(Box::new(error)),
         }
     }
