@@ -175,11 +175,11 @@ impl ToolCall {
     /// ```
     /// # #[cfg(all(feature = "sqlite", feature = "testing"))] {
     /// use tool_core::store::SqliteTransaction;
-    /// use tool_core::{tool, ToolCall, ToolError};
+    /// use tool_core::{tool, ToolCall};
     ///
     /// /// Moves money between accounts.
     /// #[tool]
-    /// async fn transfer(from: String, to: String, cents: u32, tool_call: &ToolCall) -> Result<String, ToolError> {
+    /// async fn transfer(from: String, to: String, cents: u32, tool_call: &ToolCall) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     ///     let transaction = tool_call.transaction::<SqliteTransaction>().await?;
     ///     let sql = "update accounts set cents = cents + ?2 where name = ?1";
     ///     transaction.execute(sql, (&from, -i64::from(cents)))?;

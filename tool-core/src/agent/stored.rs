@@ -19,6 +19,9 @@ use crate::{
 /// How long a chat rests whose run failed before a worker tries again.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 
+/// The same where it was the store that failed: what it was is loaded anew.
+const AFTER_STORE_FAILURE: Duration = Duration::from_secs(1);
+
 /// How often a task is asked for that does not say.
 const POLL: Duration = Duration::from_secs(10);
 
@@ -360,6 +363,7 @@ impl StoredChat {
             }
             Ok(Turn::Running) => Next::Ready,
             Ok(_) => Next::Sent,
+            Err(error) if error.kind() == ChatErrorKind::Store => Next::After(AFTER_STORE_FAILURE),
             Err(_) => Next::After(AFTER_FAILURE),
         };
         let release = || agent.store.release(&lease, next, seen);

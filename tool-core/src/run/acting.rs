@@ -2,11 +2,12 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{CallState, PendingCall};
-use crate::store::{ChatStore, Lease, StoreError, StoreErrorKind, StoreTransaction};
+use crate::store::{ChatStore, Lease, StoreError, StoreErrorKind, StoreTransaction, patiently};
 use crate::transaction::Lent;
 use crate::{Outcome, ToolError, ToolResult};
 
@@ -16,6 +17,8 @@ type Open = Option<Box<dyn StoreTransaction>>;
 pub(crate) struct Acting {
     pub(super) store: Arc<dyn ChatStore>,
     pub(super) lease: Lease,
+    /// How long the store may be away.
+    pub(super) patience: Duration,
     pub(super) place: u32,
     /// The call as it is recorded, before its result.
     pub(super) pending: PendingCall,
@@ -27,7 +30,7 @@ impl Acting {
     pub(super) async fn transaction(&self) -> Result<Box<dyn Lent>, ToolError> {
         let mut open = self.open.clone().lock_owned().await;
         if open.is_none() {
-            let begun = self.store.begin().await;
+            let begun = patiently(self.patience, || self.store.begin()).await;
             *open = Some(begun.map_err(|error| {
                 ToolError::new(format!("no transaction could be begun: {error}")).with_source(error)
             })?);

@@ -60,6 +60,7 @@ impl Journal {
         Acting {
             store: self.store.clone(),
             lease: self.lease.clone(),
+            patience: self.patience,
             place: u32::try_from(place).unwrap_or(u32::MAX),
             pending: pending.clone(),
             open: Arc::default(),

@@ -22,6 +22,7 @@ mod text;
 
 use std::any::Any;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -153,6 +154,66 @@ pub trait ChatStore: Send + Sync {
     ///
     /// None of its own.
     fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()>;
+}
+
+impl<S: ChatStore + ?Sized> ChatStore for Arc<S> {
+    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
+        (**self).create(chat)
+    }
+
+    fn delete<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
+        (**self).delete(chat)
+    }
+
+    fn load<'a>(&'a self, chat: &'a str, after: u64) -> StoreFuture<'a, Stored> {
+        (**self).load(chat, after)
+    }
+
+    fn claim<'a>(
+        &'a self,
+        chat: &'a str,
+        owner: &'a str,
+        length: Duration,
+    ) -> StoreFuture<'a, Option<Lease>> {
+        (**self).claim(chat, owner, length)
+    }
+
+    fn claim_ready<'a>(
+        &'a self,
+        owner: &'a str,
+        length: Duration,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<Lease>> {
+        (**self).claim_ready(owner, length, limit)
+    }
+
+    fn renew<'a>(&'a self, leases: &'a [Lease], length: Duration) -> StoreFuture<'a, Vec<Lease>> {
+        (**self).renew(leases, length)
+    }
+
+    fn save<'a>(&'a self, lease: &'a Lease, change: Change) -> StoreFuture<'a, ()> {
+        (**self).save(lease, change)
+    }
+
+    fn release<'a>(&'a self, lease: &'a Lease, next: Next, seen: u64) -> StoreFuture<'a, ()> {
+        (**self).release(lease, next, seen)
+    }
+
+    fn send<'a>(&'a self, chat: &'a str, sent: Sent) -> StoreFuture<'a, Option<Sent>> {
+        (**self).send(chat, sent)
+    }
+
+    fn last_sent<'a>(&'a self, chats: &'a [String]) -> StoreFuture<'a, Vec<u64>> {
+        (**self).last_sent(chats)
+    }
+
+    fn begin<'a>(&'a self) -> StoreFuture<'a, Box<dyn StoreTransaction>> {
+        (**self).begin()
+    }
+
+    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
+        (**self).wait(limit)
+    }
 }
 
 /// A transaction of a store in which a tool acts. Dropped, it is rolled back.
