@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::{Change, ChatStore, Lease, Next, Sent, StoreError, StoreFuture, Stored};
 
