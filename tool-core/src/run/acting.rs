@@ -43,7 +43,7 @@ impl Acting {
     pub(super) async fn settle(&self, result: Option<&ToolResult>) -> Result<(), StoreError> {
         let Ok(mut open) = self.open.clone().try_lock_owned() else {
             let text = "the tool still held its transaction when it had returned: it is undone";
-            return Err(StoreError::new(StoreErrorKind::Unsupported, text));
+            return Err(StoreError::new(StoreErrorKind::Refused, text));
         };
         let Some(transaction) = open.take() else {
             return Ok(());

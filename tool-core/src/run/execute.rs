@@ -60,7 +60,7 @@ pub(crate) async fn execute(order: Order) -> Ran {
     };
     match acting.settle(result).await {
         Ok(()) => ran,
-        Err(error) if error.kind() == StoreErrorKind::Unsupported => {
+        Err(error) if error.kind() == StoreErrorKind::Refused => {
             Ran::Done(ToolResult::new(&call, Outcome::Error, error.to_string()))
         }
         Err(error) => Ran::Unrecorded(error),

@@ -31,8 +31,8 @@ pub enum StoreErrorKind {
     Full,
     /// What is stored cannot be read.
     Corrupt,
-    /// The store cannot do that.
-    Unsupported,
+    /// The store has no means for that, or a rule of the database forbids it.
+    Refused,
 }
 
 impl StoreError {

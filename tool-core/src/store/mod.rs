@@ -140,11 +140,11 @@ pub trait ChatStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](StoreErrorKind::Unsupported).
+    /// [`Refused`](StoreErrorKind::Refused).
     fn begin<'a>(&'a self) -> StoreFuture<'a, Box<dyn StoreTransaction>> {
         Box::pin(async {
             let text = "this store has no transactions in which a tool could act";
-            Err(StoreError::new(StoreErrorKind::Unsupported, text))
+            Err(StoreError::new(StoreErrorKind::Refused, text))
         })
     }
 
@@ -229,7 +229,7 @@ pub trait StoreTransaction: Send {
     ///
     /// # Errors
     ///
-    /// [`LeaseLost`](StoreErrorKind::LeaseLost): all is rolled back.
+    /// [`LeaseLost`](StoreErrorKind::LeaseLost), [`Refused`](StoreErrorKind::Refused): all is rolled back.
     /// [`Unavailable`](StoreErrorKind::Unavailable): it may be committed or rolled back.
     fn commit<'a>(
         self: Box<Self>,

@@ -89,8 +89,16 @@ impl From<sqlx::Error> for StoreError {
             Some("53100" | "25006") => StoreErrorKind::Full,
             // No such table or column; no rights.
             Some("42P01" | "42703" | "42501" | "XX001" | "XX002") => StoreErrorKind::Corrupt,
-            // A text that the database cannot hold.
-            Some("22021" | "54000") => StoreErrorKind::Unsupported,
+            // A statement of the transaction failed before.
+            Some("25P02") => StoreErrorKind::Refused,
+            // A text that the database cannot hold, and what breaks a rule of it.
+            Some(code)
+                if ["22", "23", "54"]
+                    .iter()
+                    .any(|class| code.starts_with(class)) =>
+            {
+                StoreErrorKind::Refused
+            }
             _ => StoreErrorKind::Unavailable,
         };
         StoreError::new(kind, format!("the database: {error}")).with_source(error)

@@ -104,6 +104,7 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let kind = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull | ErrorCode::ReadOnly) => StoreErrorKind::Full,
+            Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => StoreErrorKind::Refused,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreErrorKind::Corrupt,
             _ => StoreErrorKind::Unavailable,
         };
