@@ -29,6 +29,9 @@ macro_rules! now {
     };
 }
 
+/// How long a connection is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How long the connection that listens is not made again after it broke.
 const REST: Duration = Duration::from_secs(1);
 
@@ -69,8 +72,10 @@ impl PostgresChats {
     ///
     /// It cannot be reached, or has a later form.
     pub async fn connect(address: &str) -> Result<Self, StoreError> {
-        let pool = PgPoolOptions::new().max_connections(20).connect(address);
-        let pool = pool.await?;
+        let options = PgPoolOptions::new()
+            .max_connections(20)
+            .acquire_timeout(PATIENCE);
+        let pool = options.connect(address).await?;
         PostgresChats::migrate(&pool).await?;
         Ok(PostgresChats::of(pool))
     }
