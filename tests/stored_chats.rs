@@ -84,6 +84,7 @@ async fn a_chat_is_found_and_finished_by_another_process(store: impl ChatStore +
     let mut chat = asks.create().await.unwrap();
     let turn = chat.ask("pay it").await.unwrap();
     assert_eq!(turn.pending_approvals().len(), 1);
+    assert!(!chat.is_idle());
     let id = chat.id().to_owned();
     drop((chat, asks));
 
@@ -101,6 +102,9 @@ async fn a_chat_is_found_and_finished_by_another_process(store: impl ChatStore +
     assert_eq!(paid.load(Ordering::SeqCst), 10);
     assert_paired(chat.messages());
     let again = finishes.find(&id).await.unwrap();
+    assert!(again.is_idle());
+    again.ask_later("more").await.unwrap();
+    assert!(!finishes.find(&id).await.unwrap().is_idle());
     assert_eq!(again.messages(), chat.messages());
     assert_eq!(again.messages().len(), 4);
 }

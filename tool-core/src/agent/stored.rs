@@ -32,6 +32,8 @@ pub struct StoredChat {
     id: String,
     chat: Chat,
     running: bool,
+    /// Whether something was sent that is not part of the chat yet.
+    has_mail: bool,
 }
 
 impl StoredChat {
@@ -41,6 +43,7 @@ impl StoredChat {
             chat: agent.chat(),
             id,
             running: false,
+            has_mail: false,
         }
     }
 
@@ -77,6 +80,7 @@ impl StoredChat {
         let messages: Vec<Message> = read(&stored.messages, &self.id)?;
         let calls: Vec<PendingCall> = read(&stored.calls, &self.id)?;
         self.running = stored.running;
+        self.has_mail = !stored.inbox.is_empty();
         self.chat.become_stored(&self.id, messages, calls.clone());
         Ok(calls)
     }
@@ -84,6 +88,12 @@ impl StoredChat {
     /// Whether a process ran the chat when it was last loaded.
     pub fn running(&self) -> bool {
         self.running
+    }
+
+    /// Whether nothing was left to do when it was last loaded: all that was asked is answered, nothing was
+    /// sent since, and no process runs it.
+    pub fn is_idle(&self) -> bool {
+        !self.running && !self.has_mail && self.chat.can_be_asked()
     }
 
     /// The messages so far.
@@ -368,7 +378,7 @@ impl StoredChat {
         };
         let release = || agent.store.release(&lease, next, seen);
         let released = patiently(agent.patience(), release).await;
-        self.running = false;
+        (self.running, self.has_mail) = (false, false);
         match (turn, released) {
             (Ok(_), Err(error)) => Err(error.into()),
             (turn, _) => turn,
@@ -471,6 +481,7 @@ impl fmt::Debug for StoredChat {
             .field("id", &self.id)
             .field("chat", &self.chat)
             .field("running", &self.running)
+            .field("has_mail", &self.has_mail)
             .finish_non_exhaustive()
     }
 }
