@@ -424,3 +424,46 @@ async fn a_call_that_blocks_beyond_its_max_run_time_counts_as_crashed() {
     assert_eq!(second.messages().len(), 4);
     assert!(format!("{:?}", second.messages()).contains("attempt 2"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_dropped_once_others_may_run_its_chat_and_runs_again() {
+    struct Long(Arc<AtomicUsize>, Arc<Mutex<bool>>);
+
+    #[tool]
+    impl Long {
+        /// Takes a minute, in which the store goes away the first time.
+        async fn execute(&self, tool_call: &ToolCall) -> String {
+            if tool_call.attempt() == 1 {
+                *self.1.lock().unwrap() = true;
+                tokio::time::sleep(Duration::from_secs(60)).await;
+            }
+            self.0.fetch_add(1, Ordering::SeqCst);
+            format!("attempt {}", tool_call.attempt())
+        }
+    }
+
+    let is_away = Arc::new(Mutex::new(false));
+    let away = is_away.clone();
+    let store = Faulty::new(move |_| match *away.lock().unwrap() {
+        true => Fault::Away,
+        false => Fault::None,
+    });
+    let ended = Arc::new(AtomicUsize::new(0));
+    let model = ScriptedModel::new().call("long", json!({})).text("done");
+    let agent = Agent::new(model, store)
+        .with_tools(tools![Long(ended.clone(), is_away.clone())])
+        .with_lease(Duration::from_secs(5));
+    let mut chat = agent.create().await.unwrap();
+    let error = chat.ask("go").await.unwrap_err();
+    assert!(error.store_error().is_some(), "{error}");
+    assert_eq!(ended.load(Ordering::SeqCst), 0, "it was dropped");
+    *is_away.lock().unwrap() = false;
+    let turn = loop {
+        match chat.complete().await.unwrap() {
+            Turn::Running => tokio::time::sleep(Duration::from_secs(1)).await,
+            turn => break turn,
+        }
+    };
+    assert_eq!(turn.text(), "done");
+    assert!(format!("{:?}", chat.messages()).contains("attempt 2"));
+}

@@ -32,7 +32,7 @@ struct Live {
     deadlines: Deadlines,
     /// How much of what was sent was looked at.
     seen: AtomicU64,
-    lost: AtomicBool,
+    lost: Arc<AtomicBool>,
 }
 
 impl Live {
@@ -50,14 +50,14 @@ impl Keepers {
         lease: Lease,
         length: Duration,
         cancel: CancelHandle,
-        deadlines: Deadlines,
+        (deadlines, lost): (Deadlines, Arc<AtomicBool>),
     ) -> Keeper {
         let live = Arc::new(Live {
             lease,
             cancel,
             deadlines,
             seen: AtomicU64::new(0),
-            lost: AtomicBool::new(false),
+            lost,
         });
         let mut kept = self.lock();
         kept.live.push(live.clone());
@@ -108,7 +108,9 @@ async fn watch(keepers: Keepers, store: Arc<dyn ChatStore>, length: Duration) {
                     live.iter().filter(is_lost).for_each(|run| run.lose());
                     renewed = began;
                 }
-                // The store is away, for others too. Whoever took a chat when it is back, has it.
+                // The store is away, perhaps only for this process: others may run the chats by now. What is
+                // finished is recorded none the less, if they do not.
+                Err(_) if renewed.elapsed() >= length => live.iter().for_each(|run| run.lose()),
                 Err(_) => {}
             }
         }

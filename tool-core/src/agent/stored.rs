@@ -406,7 +406,7 @@ impl StoredChat {
             lease.clone(),
             agent.lease,
             self.chat.cancel_handle(),
-            journal.deadlines().clone(),
+            (journal.deadlines().clone(), journal.lost()),
         );
         self.chat.set_journal(Some(journal));
         self.take_mail(seen).await?;
@@ -414,11 +414,10 @@ impl StoredChat {
             if stop.load(Ordering::SeqCst) {
                 return Ok(Turn::Running);
             }
-            let turn = self.chat.step().await;
+            let turn = self.chat.step().await?;
             if keeper.has_lost() {
                 return Err(StoreError::lease_lost(&self.id).into());
             }
-            let turn = turn?;
             let took = self.take_mail(seen).await?;
             match turn {
                 // A cancellation that arrived while this ran is what ended it.

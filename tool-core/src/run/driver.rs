@@ -105,6 +105,9 @@ impl Driver<'_> {
     /// Sees to all calls that are ready. `resume`: also to those that paused on a task.
     pub(crate) async fn run_tools(&mut self, resume: bool) -> Result<Pass, ChatError> {
         let pass = self.pass(resume).await;
+        if let (Ok(Pass::Cancelled), Some(journal)) = (&pass, &self.journal) {
+            journal.check()?;
+        }
         match &pass {
             // What is recorded is the truth, which is loaded anew: nothing is made up here.
             Err(error) if error.kind() == ChatErrorKind::Store => return pass,

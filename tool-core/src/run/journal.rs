@@ -1,6 +1,7 @@
 //! Recording what a chat does, before it is acted on.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ pub(crate) struct Journal {
     /// How long the store may be away before the run gives up.
     patience: Duration,
     deadlines: Deadlines,
+    /// Whether another process may run the chat by now.
+    lost: Arc<AtomicBool>,
     /// How many changes were recorded under the lease.
     changes: u64,
     messages: usize,
@@ -39,6 +42,7 @@ impl Journal {
             lease,
             patience,
             deadlines: Deadlines::default(),
+            lost: Arc::default(),
             changes: 0,
             messages,
             calls,
@@ -53,6 +57,19 @@ impl Journal {
     /// Until when the calls that run now should have ended.
     pub(crate) fn deadlines(&self) -> &Deadlines {
         &self.deadlines
+    }
+
+    /// To be set when another process may run the chat.
+    pub(crate) fn lost(&self) -> Arc<AtomicBool> {
+        self.lost.clone()
+    }
+
+    /// An error if another process may run the chat by now.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        match self.lost.load(Ordering::SeqCst) {
+            true => Err(StoreError::lease_lost(&self.lease.chat)),
+            false => Ok(()),
+        }
     }
 
     /// Where a call that is recorded as `pending` gets its transaction.
