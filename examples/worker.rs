@@ -25,8 +25,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut chat = agent.create().await?;
     chat.ask_later(question).await?;
     chat.reload().await?;
+    let mut moment = 0;
     while !chat.is_idle() {
-        store.wait(std::time::Duration::from_secs(1)).await?;
+        moment = store
+            .wait(moment, std::time::Duration::from_secs(1))
+            .await?;
         chat.reload().await?;
     }
     if let Some(Message::Assistant(answer)) = chat.messages().last() {

@@ -118,8 +118,8 @@ impl ChatStore for Faulty {
         Box::pin(self.around("last_sent", self.store.last_sent(chats)))
     }
 
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
-        Box::pin(self.around("wait", self.store.wait(limit)))
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
+        Box::pin(self.around("wait", self.store.wait(after, limit)))
     }
 }
 

@@ -143,8 +143,8 @@ impl ChatStore for Deadly {
         })
     }
 
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
-        self.store.wait(limit)
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
+        self.store.wait(after, limit)
     }
 }
 

@@ -88,8 +88,10 @@ impl Keepers {
 async fn watch(keepers: Keepers, store: Arc<dyn ChatStore>, length: Duration) {
     let beat = length / 3;
     let mut renewed = Instant::now();
+    let mut moment = 0;
     loop {
-        let _ = store.wait(beat.saturating_sub(renewed.elapsed())).await;
+        let rest = beat.saturating_sub(renewed.elapsed());
+        moment = store.wait(moment, rest).await.unwrap_or(moment);
         let live = keepers.live();
         if live.is_empty() {
             return;

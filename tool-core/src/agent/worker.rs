@@ -76,6 +76,7 @@ impl Worker {
         let stopping = Arc::new(AtomicBool::new(false));
         let mut running: JoinSet<Ended> = JoinSet::new();
         let mut stop = pin!(stop);
+        let mut moment = 0;
         loop {
             while let Some(joined) = running.try_join_next() {
                 tell(joined, &failed);
@@ -85,19 +86,20 @@ impl Worker {
                 let (agent, stopping) = (self.agent.clone(), stopping.clone());
                 running.spawn(run(agent, lease, stopping));
             }
-            let mut news = pin!(self.news(&*store));
-            let is_stopped = poll_fn(|context| {
+            let mut news = pin!(self.news(&*store, moment));
+            let next = poll_fn(|context| {
                 if stop.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(true);
+                    return Poll::Ready(None);
                 }
                 if let Poll::Ready(Some(joined)) = running.poll_join_next(context) {
                     tell(joined, &failed);
-                    return Poll::Ready(false);
+                    return Poll::Ready(Some(moment));
                 }
-                news.as_mut().poll(context).map(|()| false)
+                news.as_mut().poll(context).map(Some)
             });
-            if is_stopped.await {
-                break;
+            match next.await {
+                Some(next) => moment = next,
+                None => break,
             }
         }
         stopping.store(true, Ordering::SeqCst);
@@ -116,10 +118,14 @@ impl Worker {
         claimed.await.unwrap_or_default()
     }
 
-    async fn news(&self, store: &dyn ChatStore) {
+    async fn news(&self, store: &dyn ChatStore, after: u64) -> u64 {
         let until = Instant::now() + self.look;
-        if store.wait(self.look).await.is_err() {
-            sleep_until(until).await;
+        match store.wait(after, self.look).await {
+            Ok(moment) => moment,
+            Err(_) => {
+                sleep_until(until).await;
+                after
+            }
         }
     }
 }

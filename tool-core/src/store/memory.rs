@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::changes::Changes;
 use super::{Change, ChatStore, Lease, Next, Sent, StoreError, StoreFuture, Stored};
 
 /// Chats in memory, for tests and for applications that may forget. Clones share them.
@@ -17,7 +17,7 @@ pub struct MemoryChats(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     chats: Mutex<HashMap<String, Entry>>,
-    changed: Notify,
+    changes: Changes,
 }
 
 #[derive(Default)]
@@ -223,7 +223,7 @@ impl ChatStore for MemoryChats {
                 };
                 Ok(())
             })?;
-            self.0.changed.notify_waiters();
+            self.0.changes.tell();
             Ok(())
         })
     }
@@ -239,7 +239,7 @@ impl ChatStore for MemoryChats {
                 entry.inbox.push((sent, false));
                 Ok(None)
             })?;
-            self.0.changed.notify_waiters();
+            self.0.changes.tell();
             Ok(first)
         })
     }
@@ -252,10 +252,7 @@ impl ChatStore for MemoryChats {
         })
     }
 
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
-        Box::pin(async move {
-            let _ = tokio::time::timeout(limit, self.0.changed.notified()).await;
-            Ok(())
-        })
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
+        Box::pin(async move { Ok(self.0.changes.wait(after, limit).await) })
     }
 }

@@ -8,6 +8,7 @@
 //! processes of one machine; with the feature `postgres` one for any number of machines. A store of your own
 //! implements [`ChatStore`], and `conformance` (feature `testing`) checks that it does what the loop relies on.
 
+mod changes;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod error;
@@ -148,12 +149,14 @@ pub trait ChatStore: Send + Sync {
         })
     }
 
-    /// Waits until a chat may be ready, or for `limit` at most.
+    /// Waits until something may have happened after the moment `after`, or for `limit` at most, and gives the
+    /// moment after which to wait the next time; 0 is any moment. What happens between two calls is not
+    /// missed so.
     ///
     /// # Errors
     ///
     /// None of its own.
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()>;
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64>;
 }
 
 impl<S: ChatStore + ?Sized> ChatStore for Arc<S> {
@@ -211,8 +214,8 @@ impl<S: ChatStore + ?Sized> ChatStore for Arc<S> {
         (**self).begin()
     }
 
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
-        (**self).wait(limit)
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
+        (**self).wait(after, limit)
     }
 }
 

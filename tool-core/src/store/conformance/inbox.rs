@@ -128,7 +128,10 @@ pub(super) async fn many_can_send_at_once(store: &Store) {
 
 pub(super) async fn who_waits_is_woken(store: &Store) {
     let began = Instant::now();
-    store.wait(Duration::from_millis(50)).await.expect("`wait`");
+    store
+        .wait(0, Duration::from_millis(50))
+        .await
+        .expect("`wait`");
     assert!(
         began.elapsed() < Duration::from_secs(5),
         "`wait` waits no longer than it was told to"
@@ -136,7 +139,7 @@ pub(super) async fn who_waits_is_woken(store: &Store) {
     let chat = made(store).await;
     let waits = store.clone();
     // Whether the waiting begins before what is sent is not known: so more is sent until it ends.
-    let waiting = tokio::spawn(async move { waits.wait(LONG).await });
+    let waiting = tokio::spawn(async move { waits.wait(0, LONG).await });
     let woken = timeout(Duration::from_secs(20), async {
         while !waiting.is_finished() {
             store

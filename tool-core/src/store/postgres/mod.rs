@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::postgres::{PgListener, PgPool, PgPoolOptions};
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::changes::Changes;
 use super::text::{json, later, milliseconds, signed};
 use super::{
     Change, ChatStore, FORMAT, Lease, Next, Sent, StoreError, StoreErrorKind, StoreFuture,
@@ -48,7 +48,7 @@ pub struct PostgresChats(Arc<Inner>);
 
 struct Inner {
     pool: PgPool,
-    changed: Arc<Notify>,
+    changes: Arc<Changes>,
     listens: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -105,7 +105,7 @@ impl PostgresChats {
     fn of(pool: PgPool) -> Self {
         PostgresChats(Arc::new(Inner {
             pool,
-            changed: Arc::new(Notify::new()),
+            changes: Arc::default(),
             listens: Mutex::default(),
         }))
     }
@@ -154,18 +154,18 @@ struct Held {
 }
 
 async fn hear(store: Weak<Inner>) {
-    while let Some((pool, changed)) = store
+    while let Some((pool, changes)) = store
         .upgrade()
-        .map(|store| (store.pool.clone(), store.changed.clone()))
+        .map(|store| (store.pool.clone(), store.changes.clone()))
     {
         if let Ok(mut listener) = PgListener::connect_with(&pool).await
             && listener.listen("tool_chats").await.is_ok()
         {
             // What was sent while nobody listened.
-            changed.notify_waiters();
+            changes.tell();
             // It connects anew by itself; an error says that it could not.
             while listener.try_recv().await.is_ok() {
-                changed.notify_waiters();
+                changes.tell();
             }
         }
         tokio::time::sleep(REST).await;
@@ -436,7 +436,7 @@ impl ChatStore for PostgresChats {
             .await;
             match sending {
                 Ok(Some(_)) => {
-                    self.0.changed.notify_waiters();
+                    self.0.changes.tell();
                     return Ok(None);
                 }
                 Ok(None) => {}
@@ -478,11 +478,8 @@ impl ChatStore for PostgresChats {
         })
     }
 
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
         self.listen();
-        Box::pin(async move {
-            let _ = tokio::time::timeout(limit, self.0.changed.notified()).await;
-            Ok(())
-        })
+        Box::pin(async move { Ok(self.0.changes.wait(after, limit).await) })
     }
 }

@@ -21,7 +21,7 @@ use super::{
 pub use transaction::SqliteTransaction;
 
 use connection::{Job, ask, connect, migrate, serve};
-use statements::{NOW, check, load, save, send, take};
+use statements::{NOW, check, load, ready, save, send, take};
 
 /// How often another process is asked for news.
 const LOOK: Duration = Duration::from_millis(20);
@@ -141,20 +141,21 @@ impl ChatStore for SqliteChats {
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
-        let owner = owner.to_owned();
-        self.transact(move |transaction| {
-            let mut statement = transaction.prepare(&format!(
-                "select id from tool_chats where format <= {FORMAT} and
-                 ((owner is not null and until_ms <= {NOW})
-                 or (owner is null and (last_sent > seen or due_ms <= {NOW}))) limit ?1"
-            ))?;
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let ids = statement.query_map([limit], |row| row.get::<_, String>(0))?;
-            let ids: Vec<String> = ids.collect::<Result<_, _>>()?;
-            let leases = ids
-                .iter()
-                .map(|chat| take(transaction, chat, &owner, length));
-            leases.collect()
+        Box::pin(async move {
+            // Nobody who writes is kept waiting where there is nothing to claim.
+            let found = ask(&self.0.reads, |connection| ready(connection, 1)).await?;
+            if found.is_empty() {
+                return Ok(Vec::new());
+            }
+            let owner = owner.to_owned();
+            let claiming = self.transact(move |transaction| {
+                let chats = ready(transaction, limit)?;
+                let leases = chats
+                    .iter()
+                    .map(|chat| take(transaction, chat, &owner, length));
+                leases.collect()
+            });
+            claiming.await
         })
     }
 
@@ -262,19 +263,21 @@ impl ChatStore for SqliteChats {
     }
 
     /// Other processes are noticed by the version of the data, which is looked at every 20 milliseconds.
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let until = tokio::time::Instant::now() + limit;
-            let before = self.version().await?;
+            let before = match after {
+                0 => self.version().await?,
+                after => after,
+            };
             loop {
+                let now = self.version().await?;
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
-                if left.is_zero() {
-                    return Ok(());
+                if now != before || left.is_zero() {
+                    return Ok(now);
                 }
-                let woken = tokio::time::timeout(left.min(LOOK), self.0.changed.notified()).await;
-                if woken.is_ok() || self.version().await? != before {
-                    return Ok(());
-                }
+                let look = self.0.changed.notified();
+                let _ = tokio::time::timeout(left.min(LOOK), look).await;
             }
         })
     }
@@ -282,10 +285,10 @@ impl ChatStore for SqliteChats {
 
 impl SqliteChats {
     /// Changes when anything is committed, here or in another process.
-    async fn version(&self) -> Result<i64, StoreError> {
+    async fn version(&self) -> Result<u64, StoreError> {
         let version = |connection: &mut Connection| {
-            Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
+            Ok(connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0))?)
         };
-        ask(&self.0.reads, version).await
+        Ok(ask(&self.0.reads, version).await? as u64)
     }
 }

@@ -23,6 +23,18 @@ pub(super) fn check(transaction: &Connection, lease: &Lease) -> Result<(), Store
     }
 }
 
+/// Some of the chats that have something to do and that nobody holds.
+pub(super) fn ready(connection: &Connection, limit: usize) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare(&format!(
+        "select id from tool_chats where format <= {FORMAT} and
+         ((owner is not null and until_ms <= {NOW})
+         or (owner is null and (last_sent > seen or due_ms <= {NOW}))) limit ?1"
+    ))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let chats = statement.query_map([limit], |row| row.get::<_, String>(0))?;
+    Ok(chats.collect::<Result<_, _>>()?)
+}
+
 pub(super) fn take(
     transaction: &Transaction<'_>,
     chat: &str,
