@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tool_core::store::{
     Change, ChatStore, Lease, Next, Sent, StoreFuture, StoreTransaction, Stored,
 };
@@ -217,65 +218,79 @@ async fn process() {
     std::fs::write(world.folder.join("operations"), done.to_string()).unwrap();
 }
 
-async fn kill_at_every_operation(name: &str, postgres: Option<&Database>) {
-    let process = |world: &World, at: usize, is_before: bool| {
+/// How many deaths are tried at once: most of the time is spent waiting for the leases of the dead.
+const AT_ONCE: usize = 4;
+
+/// Runs the chat in a process that dies at this operation, if there are so many, and in one that goes on;
+/// whether it died.
+async fn kill_at(name: &str, at: usize, is_before: bool, in_postgres: bool) -> bool {
+    let own = match in_postgres {
+        true => Some(Database::new().await.unwrap()),
+        false => None,
+    };
+    let address = own.as_ref().map(Database::address);
+    let world = World::new(&format!("{name}-{at}-{is_before}"), address);
+    let process = async |at: usize| {
         let mut variables = vec![("DURABILITY_AT", at.to_string())];
         if is_before {
             variables.push(("DURABILITY_BEFORE", "yes".into()));
         }
-        Process::start("every_operation::process", world, &variables).wait()
+        let process = Process::start("every_operation::process", &world, &variables);
+        tokio::task::spawn_blocking(|| process.wait())
+            .await
+            .unwrap()
     };
+    let died = !process(at).await;
+    assert!(!died || process(0).await, "after a death at {at}");
+    let agent = world.agent(world.store().await, Calls(SCRIPT));
+    let chat = agent.find("chat").await.unwrap();
+    // A process that died when it had asked asks again: both are answered, the second one at once.
+    let messages = chat.messages();
+    assert!([12, 14].contains(&messages.len()), "at {at}: {messages:?}");
+    let all = format!("{messages:?}");
+    assert!(
+        all.contains("and ended") && all.contains("this"),
+        "at {at}: {all}"
+    );
+    let again = world.check(&[chat]).await;
+    assert!(again <= 1, "at {at}: {again}");
+    std::fs::remove_dir_all(&world.folder).unwrap();
+    if let Some(own) = own {
+        own.remove().await;
+    }
+    died
+}
+
+async fn kill_at_every_operation(name: &'static str, in_postgres: bool) {
     let (mut at, mut kills) = (0, 0);
     loop {
-        at += 1;
-        let mut died = false;
-        for is_before in [true, false] {
-            let own = match postgres {
-                Some(_) => Some(Database::new().await.unwrap()),
-                None => None,
-            };
-            let address = own.as_ref().map(Database::address);
-            let world = World::new(&format!("{name}-{at}"), address);
-            if !process(&world, at, is_before) {
-                (died, kills) = (true, kills + 1);
-                assert!(process(&world, 0, false), "after a death at {at}");
-            }
-            let agent = world.agent(world.store().await, Calls(SCRIPT));
-            let chat = agent.find("chat").await.unwrap();
-            // A process that died when it had asked asks again: both are answered, the second one at once.
-            let messages = chat.messages();
-            assert!([12, 14].contains(&messages.len()), "at {at}: {messages:?}");
-            let all = format!("{messages:?}");
-            assert!(
-                all.contains("and ended") && all.contains("this"),
-                "at {at}: {all}"
-            );
-            let again = world.check(&[chat]).await;
-            assert!(again <= 1, "at {at}: {again}");
-            std::fs::remove_dir_all(&world.folder).unwrap();
-            if let Some(own) = own {
-                own.remove().await;
-            }
+        let mut trying = JoinSet::new();
+        for at in at + 1..=at + AT_ONCE {
+            trying.spawn(async move {
+                let before = kill_at(name, at, true, in_postgres).await;
+                let after = kill_at(name, at, false, in_postgres).await;
+                usize::from(before) + usize::from(after)
+            });
         }
-        if !died {
+        let died: Vec<usize> = trying.join_all().await;
+        at += AT_ONCE;
+        kills += died.iter().sum::<usize>();
+        if died.contains(&0) {
             break;
         }
     }
-    println!(
-        "{name}: killed at each of {} operations, {kills} times",
-        at - 1
-    );
-    assert!(at > 40, "{at} operations are too few for this chat");
+    println!("{name}: killed before and after each operation, {kills} times");
+    assert!(kills > 100, "{kills} deaths are too few for this chat");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_process_on_sqlite_can_die_at_every_operation() {
     if !is_other() {
-        kill_at_every_operation("every-sqlite", None).await;
+        kill_at_every_operation("every-sqlite", false).await;
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_process_on_postgres_can_die_at_every_operation() {
     if is_other() {
         return;
@@ -283,6 +298,6 @@ async fn a_process_on_postgres_can_die_at_every_operation() {
     let Some(database) = Database::new().await else {
         return;
     };
-    kill_at_every_operation("every-postgres", Some(&database)).await;
     database.remove().await;
+    kill_at_every_operation("every-postgres", true).await;
 }

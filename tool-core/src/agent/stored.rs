@@ -433,8 +433,9 @@ impl StoredChat {
         let known = self.chat.messages().len() as u64;
         let stored = self.load_after(known).await?;
         let mut took = false;
+        // All that was sent so far, also what a holder before took and died.
+        *seen = stored.last_sent;
         for (number, sent) in stored.inbox {
-            *seen = (*seen).max(number);
             // What cannot be read is no longer waited for.
             let Ok(mail) = serde_json::from_value::<Mail>(sent.body) else {
                 self.took(number);

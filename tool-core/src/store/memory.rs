@@ -120,6 +120,7 @@ impl ChatStore for MemoryChats {
                     inbox: inbox
                         .map(|(index, (sent, _))| (index as u64 + 1, sent.clone()))
                         .collect(),
+                    last_sent: entry.inbox.len() as u64,
                     running: entry.is_held(now),
                 })
             })

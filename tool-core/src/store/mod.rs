@@ -277,6 +277,8 @@ pub struct Stored {
     pub calls: Vec<Value>,
     /// What was sent and is not yet taken, in the order in which it came, with its number.
     pub inbox: Vec<(u64, Sent)>,
+    /// The number of the last thing sent, taken or not; 0: nothing was.
+    pub last_sent: u64,
     /// Whether a process holds the chat.
     pub running: bool,
 }

@@ -38,7 +38,10 @@ pub(super) async fn what_is_sent_is_kept_in_order(store: &Store) {
     let mut takes = change(1, 0, &[]);
     takes.taken = vec![inbox[0].0, inbox[2].0];
     store.save(&lease, takes).await.expect("`save` that takes");
-    let left = store.load(&chat, 0).await.expect("`load`").inbox;
+    let stored = store.load(&chat, 0).await.expect("`load`");
+    let last = inbox[4].0;
+    assert_eq!(stored.last_sent, last, "the last one, taken or not");
+    let left = stored.inbox;
     assert_eq!(left, [inbox[1].clone(), inbox[3].clone(), inbox[4].clone()]);
 }
 

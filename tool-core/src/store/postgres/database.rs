@@ -12,11 +12,11 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         id text primary key, format bigint not null, messages bigint not null default 0,
         token bigint not null default 0, changes bigint not null default 0,
         owner text, until_ms bigint, due_ms bigint,
-        seen bigint not null default 0, last_sent bigint not null default 0
+        seen bigint not null default 0, last_sent bigint not null default 0,
+        ready_ms bigint generated always as (case
+            when owner is not null then until_ms when last_sent > seen then 0 else due_ms end) stored
     );
-    create index tool_chats_held on tool_chats (until_ms) where owner is not null;
-    create index tool_chats_due on tool_chats (due_ms) where owner is null and due_ms is not null;
-    create index tool_chats_sent on tool_chats (id) where owner is null and last_sent > seen;
+    create index tool_chats_ready on tool_chats (ready_ms) where ready_ms is not null;
     create table tool_messages (
         chat text not null, number bigint not null, body text not null, primary key (chat, number)
     );

@@ -210,7 +210,7 @@ impl ChatStore for PostgresChats {
             let rows = sqlx::query(concat!(
                 "select 0, format, case when owner is not null and until_ms > ",
                 now!(),
-                " then 'running' end, '' from tool_chats where id = $1
+                " then 'running' end, last_sent::text from tool_chats where id = $1
                  union all select 1, number, null, body from tool_messages where chat = $1 and number >= $2
                  union all select 2, place, null, body from tool_calls where chat = $1
                  union all select 3, number, once_key, body from tool_inbox where chat = $1 and not taken
@@ -231,6 +231,8 @@ impl ChatStore for PostgresChats {
                     0 => {
                         found = true;
                         stored.running = text.is_some();
+                        let last: String = row.try_get(3)?;
+                        stored.last_sent = last.parse().unwrap_or_default();
                     }
                     1 => stored.messages.push(body()?),
                     2 => stored.calls.push(body()?),
@@ -292,12 +294,9 @@ impl ChatStore for PostgresChats {
     ) -> StoreFuture<'a, Vec<Lease>> {
         Box::pin(async move {
             let rows = sqlx::query(concat!(
-                "with ready as (select id from tool_chats where format <= $4 and (
-                 (owner is not null and until_ms <= ",
+                "with ready as (select id from tool_chats where format <= $4 and ready_ms <= ",
                 now!(),
-                ") or (owner is null and last_sent > seen) or (owner is null and due_ms <= ",
-                now!(),
-                ")) limit $3 for update skip locked)
+                " order by ready_ms limit $3 for update skip locked)
                  update tool_chats as chats set token = token + 1, changes = 0, owner = $1, due_ms = null, until_ms = $2 + ",
                 now!(),
                 " from ready where chats.id = ready.id returning chats.id, token"

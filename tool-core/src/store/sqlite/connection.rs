@@ -21,7 +21,9 @@ const MIGRATIONS: [&str; 1] = ["
         owner text, until_ms integer, due_ms integer,
         seen integer not null default 0, last_sent integer not null default 0
     ) without rowid;
-    create index tool_chats_ready on tool_chats (until_ms, due_ms);
+    create index tool_chats_held on tool_chats (until_ms) where owner is not null;
+    create index tool_chats_due on tool_chats (due_ms) where owner is null;
+    create index tool_chats_sent on tool_chats (id) where owner is null and last_sent > seen;
     create table tool_messages (
         chat text not null, number integer not null, body text not null, primary key (chat, number)
     ) without rowid;
