@@ -33,6 +33,8 @@ struct Faulty {
     faults: Faults,
     /// Renewals wait for a permit, and say that all is lost.
     renewals: Option<Arc<Semaphore>>,
+    /// How long it takes to record something.
+    slow: Duration,
 }
 
 impl Faulty {
@@ -41,6 +43,7 @@ impl Faulty {
             store: MemoryChats::new(),
             faults: Arc::new(Mutex::new(faults)),
             renewals: None,
+            slow: Duration::ZERO,
         }
     }
 
@@ -103,7 +106,10 @@ impl ChatStore for Faulty {
     }
 
     fn save<'a>(&'a self, lease: &'a Lease, change: Change) -> StoreFuture<'a, ()> {
-        Box::pin(self.around("save", self.store.save(lease, change)))
+        Box::pin(async move {
+            tokio::time::sleep(self.slow).await;
+            self.around("save", self.store.save(lease, change)).await
+        })
     }
 
     fn release<'a>(&'a self, lease: &'a Lease, next: Next, seen: u64) -> StoreFuture<'a, ()> {
@@ -466,4 +472,49 @@ async fn a_call_is_dropped_once_others_may_run_its_chat_and_runs_again() {
     };
     assert_eq!(turn.text(), "done");
     assert!(format!("{:?}", chat.messages()).contains("attempt 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_that_came_before_a_question_does_not_end_its_run() {
+    let mut store = Faulty::new(|_| Fault::None);
+    store.slow = Duration::from_millis(300);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let agent = agent(&store, calls(), &runs).with_lease(Duration::from_millis(90));
+    let mut chat = agent.create().await.unwrap();
+    chat.cancel().await.unwrap();
+    assert_eq!(chat.ask("go").await.unwrap().text(), "done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn leases_of_each_length_are_renewed_in_time() {
+    struct Slow;
+
+    #[tool]
+    impl Slow {
+        /// Takes ten seconds.
+        async fn execute(&self) -> &'static str {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            "slow"
+        }
+    }
+
+    let store = MemoryChats::new();
+    let call = |model: ScriptedModel| model.call("slow", json!({}));
+    let model = call(call(ScriptedModel::new())).text("done").text("done");
+    let long = Agent::new(model, store.clone()).with_tools(tools![Slow]);
+    let short = long.clone().with_lease(Duration::from_secs(1));
+    let mut first = long.create().await.unwrap();
+    let mut second = short.create().await.unwrap();
+    let id = second.id().to_owned();
+    let asks = async move {
+        let (first, second) = tokio::join!(first.ask("go"), second.ask("go"));
+        assert_eq!(first.unwrap().text(), "done");
+        assert_eq!(second.unwrap().text(), "done");
+    };
+    let asks = tokio::spawn(asks);
+    for _ in 0..18 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(short.find(&id).await.unwrap().running());
+    }
+    asks.await.unwrap();
 }

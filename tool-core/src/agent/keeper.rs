@@ -43,7 +43,7 @@ impl Live {
 }
 
 impl Keepers {
-    /// Renews a lease until what is returned is dropped.
+    /// Renews a lease until what is returned is dropped. `seen`: how much of what was sent was looked at.
     pub(super) fn keep(
         &self,
         store: &Arc<dyn ChatStore>,
@@ -51,12 +51,13 @@ impl Keepers {
         length: Duration,
         cancel: CancelHandle,
         (deadlines, lost): (Deadlines, Arc<AtomicBool>),
+        seen: u64,
     ) -> Keeper {
         let live = Arc::new(Live {
             lease,
             cancel,
             deadlines,
-            seen: AtomicU64::new(0),
+            seen: AtomicU64::new(seen),
             lost,
         });
         let mut kept = self.lock();

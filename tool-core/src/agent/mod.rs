@@ -119,7 +119,11 @@ impl Agent {
     /// While the store is away, runs wait for four times as long before they give up.
     #[must_use]
     pub fn with_lease(self, length: Duration) -> Self {
-        self.changed(|agent| agent.lease = length)
+        self.changed(|agent| {
+            agent.lease = length;
+            // Those of another length are renewed at another pace.
+            agent.keepers = keeper::Keepers::default();
+        })
     }
 
     /// Makes an empty chat.

@@ -401,15 +401,18 @@ impl StoredChat {
             stored.messages.len(),
             calls,
         );
+        let watched = (journal.deadlines().clone(), journal.lost());
+        self.chat.set_journal(Some(journal));
+        self.take_mail(seen).await?;
+        // A cancellation that was sent before this run, which was just taken, does not end it.
         let keeper = agent.keepers.keep(
             &agent.store,
             lease.clone(),
             agent.lease,
             self.chat.cancel_handle(),
-            (journal.deadlines().clone(), journal.lost()),
+            watched,
+            *seen,
         );
-        self.chat.set_journal(Some(journal));
-        self.take_mail(seen).await?;
         loop {
             if stop.load(Ordering::SeqCst) {
                 return Ok(Turn::Running);
