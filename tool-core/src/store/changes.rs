@@ -28,7 +28,6 @@ impl Changes {
             after => after,
         };
         let _ = timeout(limit, changes.wait_for(|count| *count != after)).await;
-        let now = *changes.borrow();
-        now
+        *changes.borrow_and_update()
     }
 }
