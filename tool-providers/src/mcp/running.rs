@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use rmcp::ServiceError;
 use rmcp::model::{
@@ -81,9 +81,21 @@ impl Running {
     }
 
     /// Whether the server still waits for the answer to what it asked.
-    pub(super) fn waits(&self) -> bool {
-        let waits = |question: &Question| !question.reply.is_closed();
-        self.connection.is_alive() && self.open.as_ref().is_some_and(waits)
+    pub(super) fn waits(&mut self) -> bool {
+        let asks = self
+            .open
+            .as_ref()
+            .is_some_and(|open| !open.reply.is_closed());
+        let mut context = Context::from_waker(Waker::noop());
+        let works = self
+            .request
+            .as_mut()
+            .is_some_and(|(_, reply)| reply.as_mut().poll(&mut context).is_pending());
+        if let (false, Some((id, _))) = (works, &self.request) {
+            self.connection.flights.land(id);
+            self.request = None;
+        }
+        asks && works && self.connection.is_alive()
     }
 
     /// Goes on in the name of the call as the chat knows it now.

@@ -103,9 +103,9 @@ impl Session {
     pub(super) fn unpark(&self, key: &str) -> Option<Running> {
         let mut parked = self.parked();
         let at = parked.iter().position(|(other, _)| other == key)?;
-        let (_, running) = parked.remove(at);
+        let (_, mut running) = parked.remove(at);
         drop(parked);
-        Some(running).filter(Running::waits)
+        running.waits().then_some(running)
     }
 
     fn parked(&self) -> MutexGuard<'_, Vec<(String, Running)>> {
