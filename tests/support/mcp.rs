@@ -10,8 +10,8 @@ use tool_core::testing::ScriptedModel;
 use tool_core::{Chat, Progress};
 use tool_providers::mcp::McpServer;
 
-/// A server from the npm registry, by the name of its package.
-pub fn node(package: &str, arguments: &[&str]) -> Option<McpServer> {
+/// The program of a server from the npm registry, by the name of its package.
+pub fn node_script(package: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("TOOL_MCP_SERVERS") else {
         eprintln!(
             "skipped: set TOOL_MCP_SERVERS to the folder of node_modules, as scripts/test does"
@@ -23,7 +23,12 @@ pub fn node(package: &str, arguments: &[&str]) -> Option<McpServer> {
         .join(package)
         .join("dist/index.js");
     assert!(script.exists(), "{} is missing", script.display());
-    let mut command = vec![script.into_os_string()];
+    Some(script)
+}
+
+/// A server from the npm registry, over its pipes.
+pub fn node(package: &str, arguments: &[&str]) -> Option<McpServer> {
+    let mut command = vec![node_script(package)?.into_os_string()];
     command.extend(arguments.iter().map(Into::into));
     Some(McpServer::command("node", command))
 }

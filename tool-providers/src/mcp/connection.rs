@@ -61,7 +61,11 @@ impl Connection {
                 let opened = opened.map_err(|error| error.with_last_words(&words.text()));
                 (opened?, last_words)
             }
-            Reach::Web(_) => todo!(),
+            Reach::Web(address) => {
+                let transport = super::web::transport(address)?;
+                let opened = serve(server, &label, &flights, transport).await;
+                (opened?, LastWords::default())
+            }
         };
         flights.set_changed(true);
         let listener = listen(service.peer().clone(), flights.clone());
@@ -128,7 +132,11 @@ impl Connection {
     pub(super) fn failed(&self, server: &str, error: ServiceError) -> McpError {
         let error = McpError::asking(server, error);
         match error.kind() {
-            McpErrorKind::Closed => error.with_last_words(&self.last_words.text()),
+            McpErrorKind::Closed => {
+                // Over HTTP nobody else says so.
+                self.flights.end();
+                error.with_last_words(&self.last_words.text())
+            }
             _ => error,
         }
     }

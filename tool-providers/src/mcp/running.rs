@@ -25,7 +25,7 @@ pub(super) enum Next {
 
 /// A call that a server works on. Dropped, it is cancelled there.
 pub(super) struct Running {
-    connection: Arc<Connection>,
+    pub(super) connection: Arc<Connection>,
     caller: Arc<Mutex<ToolCall>>,
     questions: mpsc::UnboundedReceiver<Question>,
     request: Option<(RequestId, Reply)>,

@@ -11,6 +11,7 @@ use tool_core::{
     AfterCrash, Task, Tool, ToolCall, ToolDefinition, ToolError, ToolFuture, ToolOutput,
 };
 
+use super::connection::Connection;
 use super::rules::RemoteTool;
 use super::running::{Next, Running};
 use super::session::Session;
@@ -76,14 +77,15 @@ impl McpTool {
         };
         for _ in 0..MOST_ROUNDS {
             let reply = loop {
-                if running.open.is_some() {
-                    running = self.settle(call, running).await?;
+                if let Some(question) = &running.open {
+                    let request = question.request.clone();
+                    running = self.settle(call, request, running).await?;
                 }
                 if let Next::Ended(reply) = running.next().await {
                     break reply;
                 }
             };
-            match response(reply).map_err(|error| self.failed(error))? {
+            match response(reply).map_err(|error| self.failed(&running.connection, error))? {
                 CallToolResponse::Complete(result) => return content::output(result),
                 CallToolResponse::Task(created) => {
                     return Ok(ToolOutput::task(task::of(&created.task)));
@@ -110,28 +112,27 @@ impl McpTool {
         call: &ToolCall,
     ) -> Result<Running, ToolError> {
         let connection = self.session.connection().await?;
-        let started = Running::start(connection, params, call).await;
-        started.map_err(|error| self.failed(error))
+        let started = Running::start(connection.clone(), params, call).await;
+        started.map_err(|error| self.failed(&connection, error))
     }
 
     /// Asks the user what the server asks. The call is kept on the server if this is dropped, as it is until
     /// the user has answered.
-    async fn settle(&self, call: &ToolCall, running: Running) -> Result<Running, ToolError> {
+    async fn settle(
+        &self,
+        call: &ToolCall,
+        request: ElicitRequestParams,
+        running: Running,
+    ) -> Result<Running, ToolError> {
         let mut parking = Parking {
             session: &self.session,
             key: call.idempotency_key(),
             running: Some(running),
         };
-        let question = parking
-            .running
-            .as_ref()
-            .and_then(|running| running.open.as_ref());
-        let Some(request) = question.map(|question| question.request.clone()) else {
-            return Err(self.failed(rmcp::ServiceError::UnexpectedResponse));
-        };
         let answer = elicit::ask(call, &request).await;
+        // Nobody else takes it.
         let Some(mut running) = parking.running.take() else {
-            return Err(self.failed(rmcp::ServiceError::UnexpectedResponse));
+            return Err(ToolError::new("the call that asked is gone"));
         };
         if let Some(question) = running.open.take() {
             // The server may have withdrawn it; then its result says so.
@@ -164,8 +165,8 @@ impl McpTool {
         Ok(responses)
     }
 
-    fn failed(&self, error: rmcp::ServiceError) -> ToolError {
-        let error = McpError::asking(&self.session.label, error);
+    fn failed(&self, connection: &Connection, error: rmcp::ServiceError) -> ToolError {
+        let error = connection.failed(&self.session.label, error);
         match error.kind() {
             McpErrorKind::Closed => ToolError::new(format!(
                 "{error} while this call ran. It may have taken effect."
