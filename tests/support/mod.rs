@@ -4,5 +4,6 @@
 pub mod asking;
 pub mod cassette;
 pub mod chat;
+pub mod mcp;
 pub mod requests;
 pub mod server;

@@ -220,6 +220,11 @@ impl ToolCall {
         self.report(message.into(), None, None);
     }
 
+    /// Reports what the tool is doing, where it is not known how much there is: `value` units are done.
+    pub fn progress_so_far(&self, message: impl Into<String>, value: impl Amount) {
+        self.report(message.into(), Some(value.amount()), None);
+    }
+
     /// Asks the user something and returns the answer.
     ///
     /// The call pauses until [`Chat::answer`](crate::Chat::answer) or

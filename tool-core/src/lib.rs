@@ -54,7 +54,7 @@ pub use schema::{Schema, SchemaError, normalize};
 pub use tool::{
     AfterCrash, Decision, FunctionTool, Injected, Named, Parameter, Redefined, Spill, Task,
     TaskPoll, Tool, ToolDefinition, ToolFailure, ToolFuture, ToolOutput, ToolReturn, ToolSet,
-    ToolSetError, ToolSetErrorKind,
+    ToolSetError, ToolSetErrorKind, ToolSource, ToolSourceFuture,
 };
 pub use transaction::ToolTransaction;
 pub use transcript::Transcript;

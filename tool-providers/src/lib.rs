@@ -7,6 +7,7 @@
 //! | use any other server that speaks one of their protocols | [`Compatible`], [`Api`] |
 //! | set key, address, limits and retries | [`Provider`], [`Timeouts`] |
 //! | have a model in this process, with no key | `embedded`, with the feature of that name |
+//! | use the tools of an MCP server, and be one | `mcp`, with the feature of that name |
 //! | record real traffic, and replay it in tests | [`recording`] |
 //! | build a provider of your own | [`protocol`], [`sse`], [`retry`] |
 //!
@@ -22,6 +23,8 @@
 pub mod embedded;
 mod env;
 mod http;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod protocol;
 mod provider;
 pub mod recording;

@@ -14,7 +14,7 @@ pub use worker::Worker;
 
 use crate::files::FileStore;
 use crate::store::ChatStore;
-use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet};
+use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet, ToolSource};
 
 /// How long a process may be silent before another one takes over its chats, unless it is said otherwise.
 const LEASE: Duration = Duration::from_secs(15);
@@ -49,6 +49,7 @@ struct Definition {
     store: Arc<dyn ChatStore>,
     instructions: Option<String>,
     tools: Vec<ToolSet>,
+    sources: Vec<Arc<dyn ToolSource>>,
     tool_options: ToolOptions,
     config: Config,
     files: Option<Arc<dyn FileStore>>,
@@ -72,6 +73,7 @@ impl Agent {
             store: Arc::new(store),
             instructions: None,
             tools: Vec::new(),
+            sources: Vec::new(),
             tool_options: ToolOptions::new(),
             config: Config::new(),
             files: None,
@@ -91,6 +93,14 @@ impl Agent {
     #[must_use]
     pub fn with_tools(self, tools: ToolSet) -> Self {
         self.changed(|agent| agent.tools.push(tools))
+    }
+
+    /// Lets the model call the tools of a source, beside those it can call already. See
+    /// [`Chat::with_tools_from`](crate::Chat::with_tools_from).
+    #[doc(alias = "with_mcp")]
+    #[must_use]
+    pub fn with_tools_from(self, source: impl ToolSource + 'static) -> Self {
+        self.changed(|agent| agent.sources.push(Arc::new(source)))
     }
 
     /// Says how the tools are used.
@@ -183,6 +193,9 @@ impl Agent {
         }
         for tools in &agent.tools {
             chat = chat.with_tools(tools.clone());
+        }
+        for source in &agent.sources {
+            chat = chat.with_tools_from(source.clone());
         }
         chat
     }

@@ -179,6 +179,7 @@ impl StoredChat {
     ) -> Result<(), ChatError> {
         let call = call.into();
         self.reload().await?;
+        self.chat.list_tools().await?;
         // The same checks as in memory, on a copy.
         self.chat.approve_with(call.clone(), arguments.clone())?;
         let edited = Some(Arguments::from(arguments));

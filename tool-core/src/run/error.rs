@@ -34,6 +34,8 @@ pub enum ChatErrorKind {
     InvalidInput,
     /// The tools or options of the chat contradict each other.
     Configuration,
+    /// A source of tools could not say which it has; the source is a [`ToolError`].
+    ToolSource,
     /// The store of the chat failed, or another process runs the chat now; the source is a
     /// [`StoreError`](crate::store::StoreError).
     Store,
@@ -52,6 +54,14 @@ impl ChatError {
         ChatError {
             kind: ChatErrorKind::FatalTool,
             text: format!("tool `{tool}` stopped the chat"),
+            source: Some(Box::new(error)),
+        }
+    }
+
+    pub(crate) fn tool_source(error: ToolError) -> Self {
+        ChatError {
+            kind: ChatErrorKind::ToolSource,
+            text: "the tools of a source could not be listed".into(),
             source: Some(Box::new(error)),
         }
     }
@@ -75,7 +85,7 @@ impl ChatError {
             .and_then(|source| source.downcast_ref())
     }
 
-    /// The tool's fatal error, where that is the cause.
+    /// The error of a tool, or of a source of tools, where that is the cause.
     pub fn tool_error(&self) -> Option<&ToolError> {
         self.source
             .as_deref()
