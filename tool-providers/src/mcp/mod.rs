@@ -3,6 +3,7 @@
 //! | to | see |
 //! | --- | --- |
 //! | use the tools of a server | [`McpServer`], [`Mcp`], [`Chat::with_tools_from`](tool_core::Chat::with_tools_from) |
+//! | be a server | [`McpService`], [`serve_stdio`] |
 //! | say which of them wait for a decision, by what the server says of them | [`RemoteTool`] |
 
 mod child;
@@ -17,6 +18,7 @@ mod remote;
 mod rules;
 mod running;
 mod schema;
+mod serve;
 mod session;
 mod task;
 mod tool;
@@ -26,3 +28,4 @@ pub use client::Mcp;
 pub use error::{McpError, McpErrorKind};
 pub use remote::{Generation, McpServer};
 pub use rules::RemoteTool;
+pub use serve::{McpService, serve_stdio};
