@@ -1,6 +1,7 @@
 //! A call that a server works on, also while the user is asked.
 
 use std::future::poll_fn;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -45,6 +46,7 @@ impl Running {
         let flight = Flight {
             caller: caller.clone(),
             questions: sender,
+            asks: AtomicBool::new(false),
         };
         let request = connection.call(params, Arc::new(flight)).await?;
         Ok(Running {
@@ -59,7 +61,7 @@ impl Running {
 
     /// Waits for what comes next.
     pub(super) async fn next(&mut self) -> Next {
-        let Some((id, reply)) = &mut self.request else {
+        let Some((_, reply)) = &mut self.request else {
             return Next::Ended(Err(ServiceError::TransportClosed));
         };
         let questions = &mut self.questions;
@@ -73,7 +75,6 @@ impl Running {
                 Next::Asks
             }
             Err(reply) => {
-                self.connection.flights.land(id);
                 self.request = None;
                 Next::Ended(reply)
             }
@@ -91,8 +92,7 @@ impl Running {
             .request
             .as_mut()
             .is_some_and(|(_, reply)| reply.as_mut().poll(&mut context).is_pending());
-        if let (false, Some((id, _))) = (works, &self.request) {
-            self.connection.flights.land(id);
+        if !works {
             self.request = None;
         }
         asks && works && self.connection.is_alive()
