@@ -33,10 +33,13 @@ pub(super) struct Flight {
     pub(super) asks: AtomicBool,
 }
 
+/// By the ids of the requests, with what their progress is told by.
+type Flying = HashMap<RequestId, (Option<ProgressToken>, Arc<Flight>)>;
+
 /// The requests that a server works on.
 #[derive(Default)]
 pub(super) struct Flights {
-    flying: Mutex<HashMap<RequestId, (Option<ProgressToken>, Arc<Flight>)>>,
+    flying: Mutex<Flying>,
     over: watch::Sender<bool>,
     /// Whether the list of tools may be another one by now.
     changed: AtomicBool,
@@ -93,7 +96,7 @@ impl Flights {
         only(&mut flights().filter(works)).or_else(|| only(&mut flights()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, (Option<ProgressToken>, Arc<Flight>)>> {
+    fn lock(&self) -> MutexGuard<'_, Flying> {
         self.flying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,13 +17,6 @@ use tool_core::ToolCall;
 use super::connection::{Connection, Reply};
 use super::flights::{Flight, Question};
 
-/// What comes of a call next.
-pub(super) enum Next {
-    Ended(Result<ServerResult, ServiceError>),
-    /// The server asks the user, and goes on when it has the answer.
-    Asks,
-}
-
 /// A call that a server works on. Dropped, it is cancelled there.
 pub(super) struct Running {
     pub(super) connection: Arc<Connection>,
@@ -59,10 +52,10 @@ impl Running {
         })
     }
 
-    /// Waits for what comes next.
-    pub(super) async fn next(&mut self) -> Next {
+    /// Waits for the reply. `None`: the server asks the user, and goes on when it has the answer.
+    pub(super) async fn next(&mut self) -> Option<Result<ServerResult, ServiceError>> {
         let Some((_, reply)) = &mut self.request else {
-            return Next::Ended(Err(ServiceError::TransportClosed));
+            return Some(Err(ServiceError::TransportClosed));
         };
         let questions = &mut self.questions;
         let next = poll_fn(|context| match reply.as_mut().poll(context) {
@@ -72,11 +65,11 @@ impl Running {
         match next.await {
             Ok(question) => {
                 self.open = question;
-                Next::Asks
+                None
             }
             Err(reply) => {
                 self.request = None;
-                Next::Ended(reply)
+                Some(reply)
             }
         }
     }

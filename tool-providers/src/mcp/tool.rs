@@ -13,7 +13,7 @@ use tool_core::{
 
 use super::connection::Connection;
 use super::rules::RemoteTool;
-use super::running::{Next, Running};
+use super::running::Running;
 use super::session::Session;
 use super::{McpError, McpErrorKind, content, elicit, schema, task};
 
@@ -81,7 +81,7 @@ impl McpTool {
                     let request = question.request.clone();
                     running = self.settle(call, request, running).await?;
                 }
-                if let Next::Ended(reply) = running.next().await {
+                if let Some(reply) = running.next().await {
                     break reply;
                 }
             };

@@ -81,9 +81,11 @@ pub(super) fn transport(address: &Address) -> Result<StreamableHttpClientTranspo
             "`{url}` is no address of an MCP server: write `https://…`"
         ))
     })?;
-    let mut timeouts = Timeouts::default();
-    timeouts.first_byte = FOREVER;
-    timeouts.silence = FOREVER;
+    let timeouts = Timeouts {
+        first_byte: FOREVER,
+        silence: FOREVER,
+        ..Timeouts::default()
+    };
     let client = HttpClient::new(&uri, timeouts);
     let client = client.map_err(|error| configuration(error.to_string()).with_source(error))?;
     let mut headers = HashMap::new();
