@@ -10,7 +10,7 @@ use support::chat::{assert_paired, outcomes, results};
 use support::mcp::{folder, node, python, watched};
 use tool_core::files::MemoryStore;
 use tool_core::testing::ScriptedModel;
-use tool_core::{Chat, Outcome, Spill, Tool, ToolSource};
+use tool_core::{Chat, Outcome, Spill, Tool, ToolSource, Turn};
 use tool_providers::mcp::{Generation, McpErrorKind, McpServer};
 
 fn everything() -> Option<McpServer> {
@@ -353,6 +353,42 @@ async fn a_question_of_the_server_is_put_to_the_user_and_its_call_goes_on() {
     chat.complete().await.unwrap();
     let text = &results(&chat)[0].text;
     assert!(text.contains("declined"), "{text}");
+}
+
+#[tokio::test]
+async fn a_page_to_visit_is_put_to_the_user_whether_it_is_asked_for_or_is_why_a_call_is_refused() {
+    let Some(server) = everything() else { return };
+    let server = server.connect().await.unwrap();
+    let page = "https://example.com/sign-in";
+    let call = |is_refused: bool| {
+        let arguments = json!({ "url": page, "message": "Sign in.", "errorPath": is_refused });
+        ScriptedModel::new()
+            .call("trigger-url-elicitation", arguments)
+            .text("done")
+    };
+    for is_refused in [false, true] {
+        let mut chat = Chat::new(call(is_refused)).with_tools_from(server.clone());
+        let mut turn = chat.ask("go").await.unwrap();
+        let mut visited = Vec::new();
+        while let Turn::Paused(pause) = &turn {
+            let request = &pause.inputs[0];
+            visited.push(request.url.clone().unwrap());
+            chat.answer(request, json!({})).unwrap();
+            turn = chat.complete().await.unwrap();
+        }
+        assert_eq!(outcomes(&chat), [Outcome::Ok], "{:?}", results(&chat));
+        assert_eq!(visited.last().unwrap(), page);
+        assert_eq!(visited.len(), 1 + usize::from(is_refused), "{visited:?}");
+    }
+    let mut chat = Chat::new(call(true)).with_tools_from(server);
+    let turn = chat.ask("go").await.unwrap();
+    chat.decline(&turn.pending_inputs()[0]).unwrap();
+    chat.complete().await.unwrap();
+    let text = &results(&chat)[0].text;
+    assert_eq!(
+        text,
+        "The user did not visit the page that the server asks for."
+    );
 }
 
 #[tokio::test]

@@ -26,6 +26,8 @@ pub(super) struct Running {
     /// What the user was asked and has answered.
     pub(super) answered: Vec<ElicitRequestParams>,
     pub(super) open: Option<Question>,
+    /// What the user has to visit, for want of which the call was refused.
+    pub(super) pages: Vec<ElicitRequestParams>,
 }
 
 impl Running {
@@ -49,6 +51,7 @@ impl Running {
             request: Some(request),
             answered: Vec::new(),
             open: None,
+            pages: Vec::new(),
         })
     }
 
@@ -74,8 +77,12 @@ impl Running {
         }
     }
 
-    /// Whether the server still waits for the answer to what it asked.
+    /// Whether there is something to go on with: the server still waits for the answer to what it asked, or for
+    /// the call to be made anew.
     pub(super) fn waits(&mut self) -> bool {
+        if !self.pages.is_empty() {
+            return true;
+        }
         let asks = self
             .open
             .as_ref()
