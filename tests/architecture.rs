@@ -196,14 +196,14 @@ fn packages_depend_on_each_other_one_way() {
     assert_eq!(dependencies("tool-providers"), ["tool-core"]);
 }
 
-#[test]
-fn core_has_no_transport_and_no_database_in_its_default_tree() {
+/// The names of the packages in a package's default tree.
+fn default_tree(package: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args([
             "tree",
             "--offline",
             "--package",
-            "tool-core",
+            package,
             "--edges",
             "normal,build",
             "--prefix",
@@ -218,10 +218,13 @@ fn core_has_no_transport_and_no_database_in_its_default_tree() {
         String::from_utf8_lossy(&output.stderr)
     );
     let tree = String::from_utf8(output.stdout).unwrap();
-    let names: BTreeSet<&str> = tree
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .collect();
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn core_has_no_transport_and_no_database_in_its_default_tree() {
+    let names = default_tree("tool-core");
     assert!(names.contains("serde_json"));
     for banned in [
         "hyper",
@@ -238,6 +241,24 @@ fn core_has_no_transport_and_no_database_in_its_default_tree() {
         assert!(
             !names.contains(banned),
             "{banned} is in the default tree of tool-core"
+        );
+    }
+}
+
+#[test]
+fn providers_have_no_mcp_and_no_embedded_model_in_their_default_tree() {
+    let names = default_tree("tool-providers");
+    assert!(names.contains("hyper"));
+    for banned in [
+        "rmcp",
+        "process-wrap",
+        "sse-stream",
+        "needle-core",
+        "reqwest",
+    ] {
+        assert!(
+            !names.contains(banned),
+            "{banned} is in the default tree of tool-providers"
         );
     }
 }

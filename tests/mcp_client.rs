@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::chat::{assert_paired, outcomes, results};
-use support::mcp::{folder, node, watched};
+use support::mcp::{folder, node, python, watched};
 use tool_core::files::MemoryStore;
 use tool_core::testing::ScriptedModel;
-use tool_core::{Chat, Outcome, Spill, Tool, ToolSource};
-use tool_providers::mcp::{McpErrorKind, McpServer};
+use tool_core::{Chat, Outcome, Spill, Tool, ToolSource, Turn};
+use tool_providers::mcp::{Generation, McpErrorKind, McpServer};
 
 fn everything() -> Option<McpServer> {
     node("server-everything", &["stdio"])
@@ -356,6 +356,42 @@ async fn a_question_of_the_server_is_put_to_the_user_and_its_call_goes_on() {
 }
 
 #[tokio::test]
+async fn a_page_to_visit_is_put_to_the_user_whether_it_is_asked_for_or_is_why_a_call_is_refused() {
+    let Some(server) = everything() else { return };
+    let server = server.connect().await.unwrap();
+    let page = "https://example.com/sign-in";
+    let call = |is_refused: bool| {
+        let arguments = json!({ "url": page, "message": "Sign in.", "errorPath": is_refused });
+        ScriptedModel::new()
+            .call("trigger-url-elicitation", arguments)
+            .text("done")
+    };
+    for is_refused in [false, true] {
+        let mut chat = Chat::new(call(is_refused)).with_tools_from(server.clone());
+        let mut turn = chat.ask("go").await.unwrap();
+        let mut visited = Vec::new();
+        while let Turn::Paused(pause) = &turn {
+            let request = &pause.inputs[0];
+            visited.push(request.url.clone().unwrap());
+            chat.answer(request, json!({})).unwrap();
+            turn = chat.complete().await.unwrap();
+        }
+        assert_eq!(outcomes(&chat), [Outcome::Ok], "{:?}", results(&chat));
+        assert_eq!(visited.last().unwrap(), page);
+        assert_eq!(visited.len(), 1 + usize::from(is_refused), "{visited:?}");
+    }
+    let mut chat = Chat::new(call(true)).with_tools_from(server);
+    let turn = chat.ask("go").await.unwrap();
+    chat.decline(&turn.pending_inputs()[0]).unwrap();
+    chat.complete().await.unwrap();
+    let text = &results(&chat)[0].text;
+    assert_eq!(
+        text,
+        "The user did not visit the page that the server asks for."
+    );
+}
+
+#[tokio::test]
 async fn outside_a_chat_a_tool_is_called_as_any_other() {
     let Some(server) = everything() else { return };
     let server = server.connect().await.unwrap();
@@ -367,4 +403,40 @@ async fn outside_a_chat_a_tool_is_called_as_any_other() {
     let asks = tools.get("trigger-elicitation-request").unwrap();
     let error = asks.call(json!({})).await.unwrap_err();
     assert_eq!(error.kind(), tool_core::ToolErrorKind::InputRequired);
+}
+
+#[tokio::test]
+async fn a_server_of_the_python_sdk_is_used_in_whatever_generation_it_speaks() {
+    let Some(python) = python() else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/mcp_server.py");
+    for generation in [Generation::Any, Generation::Handshake] {
+        let server = McpServer::command(&python, [script]).with_generation(generation);
+        let server = server.connect().await.unwrap();
+        assert_eq!(server.label(), "snake");
+        let model = ScriptedModel::new()
+            .calls([
+                ("norm", json!({ "point": { "x": 2, "y": 3 } })),
+                ("norm", json!({ "point": { "x": "two" } })),
+                ("fail", json!({})),
+                ("count", json!({ "to": 3 })),
+            ])
+            .text("done");
+        let (chat, seen) = watched(model);
+        let mut chat = chat.with_tools_from(server);
+        chat.ask("go").await.unwrap();
+        let texts: Vec<String> = results(&chat)
+            .into_iter()
+            .map(|result| result.text)
+            .collect();
+        let [ok, error] = [Outcome::Ok, Outcome::Error];
+        assert_eq!(outcomes(&chat), [ok, error, error, ok], "{texts:?}");
+        assert!(texts[0].starts_with('5'), "{texts:?}");
+        assert!(
+            texts[1].starts_with("Invalid tool arguments: /point/x: "),
+            "{texts:?}"
+        );
+        assert!(texts[2].contains("the disk is full"), "{texts:?}");
+        let values: Vec<_> = seen.lock().unwrap().iter().map(|seen| seen.value).collect();
+        assert_eq!(values, [1.0, 2.0, 3.0].map(Some));
+    }
 }

@@ -20,6 +20,10 @@ use tool_providers::mcp::{McpErrorKind, McpServer};
 /// What the server does is what its variables and the names of its tools say.
 #[test]
 #[ignore = "it is the server of the other tests"]
+#[allow(
+    clippy::zombie_processes,
+    reason = "that nobody waits for it is the point"
+)]
 fn server() {
     let has = |name: &str| std::env::var_os(name).is_some();
     let mut line = std::env::var("LINE")

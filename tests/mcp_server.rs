@@ -114,9 +114,12 @@ async fn over_http(service: McpService) -> String {
     format!("http://{address}/mcp")
 }
 
-async fn python_client(arguments: &[&str]) -> Option<Value> {
+async fn python_client(arguments: &[&str], is_mute: bool) -> Option<Value> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/mcp_client.py");
     let mut client = Command::new(python()?);
+    if is_mute {
+        client.env("MUTE", "1");
+    }
     let output = client.arg(script).args(arguments).output().await.unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -187,7 +190,7 @@ async fn the_python_client_uses_the_tools_over_stdio() {
         "'{}' server --exact --ignored --nocapture | grep --line-buffered '^{{'",
         program.display()
     );
-    let Some(seen) = python_client(&["stdio", "sh", "-c", &line]).await else {
+    let Some(seen) = python_client(&["stdio", "sh", "-c", &line], false).await else {
         return;
     };
     assert_served(&seen);
@@ -196,10 +199,36 @@ async fn the_python_client_uses_the_tools_over_stdio() {
 #[tokio::test]
 async fn the_python_client_uses_the_tools_over_http() {
     let url = over_http(service()).await;
-    let Some(seen) = python_client(&["http", &url]).await else {
+    let Some(seen) = python_client(&["http", &url], false).await else {
         return;
     };
     assert_served(&seen);
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_its_user_reads_so() {
+    let url = over_http(service()).await;
+    let Some(seen) = python_client(&["http", &url], true).await else {
+        return;
+    };
+    let results = &seen["results"];
+    for (key, expected) in [
+        (
+            "book",
+            "`book` asks the user something, and this client cannot",
+        ),
+        (
+            "delete",
+            "needs the approval of a person, and this client cannot ask one",
+        ),
+    ] {
+        assert_eq!(results[key]["error"], true);
+        assert!(
+            results[key]["text"].to_string().contains(expected),
+            "{results}"
+        );
+    }
+    assert_eq!(results["shout"]["error"], false);
 }
 
 /// What our own client makes of the server, over this generation.

@@ -1,9 +1,11 @@
 """Drives an MCP server with the Python SDK, and writes what comes back as one JSON object.
 
 usage: mcp_client.py stdio <command> [argument ...] | mcp_client.py http <url>
+With the variable MUTE it has no way to ask its user.
 """
 import asyncio
 import json
+import os
 import sys
 
 from mcp import ClientSession, StdioServerParameters, types
@@ -71,14 +73,15 @@ async def converse(session):
 
 async def main():
     kind, *where = sys.argv[1:]
+    callback = None if "MUTE" in os.environ else answer
     if kind == "stdio":
         server = StdioServerParameters(command=where[0], args=where[1:])
         async with stdio_client(server) as (read, write):
-            async with ClientSession(read, write, elicitation_callback=answer) as session:
+            async with ClientSession(read, write, elicitation_callback=callback) as session:
                 await converse(session)
     else:
         async with streamable_http_client(where[0]) as streams:
-            async with ClientSession(streams[0], streams[1], elicitation_callback=answer) as session:
+            async with ClientSession(streams[0], streams[1], elicitation_callback=callback) as session:
                 await converse(session)
 
 

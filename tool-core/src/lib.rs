@@ -5,6 +5,7 @@
 //! | to | see |
 //! | --- | --- |
 //! | declare a tool | [`tool`], [`tools!`], [`Tool`], [`FunctionTool`] |
+//! | use tools from elsewhere | [`ToolSource`], [`Chat::with_tools_from`] |
 //! | know what a model is told of it | [`ToolDefinition`], [`Schema`] |
 //! | talk | [`Chat`], [`Turn`], [`ToolOptions`] |
 //! | follow what happens | [`Event`], [`Progress`], [`Usage`] |

@@ -1,8 +1,15 @@
 //! What a server wants to know from the user.
 
-use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
+use rmcp::ServiceError;
+use rmcp::model::{
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ErrorCode,
+    ServerResult,
+};
 use serde_json::{Map, Value};
 use tool_core::{Answer, ToolCall, ToolError};
+
+/// The code of an error that says that the user has to visit a page first.
+const PAGES_REQUIRED: ErrorCode = ErrorCode(-32_042);
 
 /// Asks the user in the name of a call.
 pub(super) async fn ask(
@@ -23,6 +30,31 @@ pub(super) async fn ask(
         }
         _ => Ok(ElicitResult::new(ElicitationAction::Decline)),
     }
+}
+
+/// The pages that the user has to visit before a call can be made, where that is why it was refused.
+pub(super) fn pages(
+    reply: &Result<ServerResult, ServiceError>,
+) -> Option<Vec<ElicitRequestParams>> {
+    let Err(ServiceError::McpError(refused)) = reply else {
+        return None;
+    };
+    let pages = refused.data.as_ref()?.get("elicitations")?;
+    let pages: Vec<ElicitRequestParams> = serde_json::from_value(pages.clone()).ok()?;
+    (refused.code == PAGES_REQUIRED && !pages.is_empty()).then_some(pages)
+}
+
+/// Has the user visit these pages, all of them.
+pub(super) async fn visit(call: &ToolCall, pages: &[ElicitRequestParams]) -> Result<(), ToolError> {
+    for page in pages {
+        let answer = ask(call, page).await?;
+        if answer.action != ElicitationAction::Accept {
+            return Err(ToolError::new(
+                "The user did not visit the page that the server asks for.",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn settled(answer: Answer, has_fields: bool) -> ElicitResult {

@@ -29,12 +29,17 @@ pub(super) struct Flight {
     /// The call as the chat knows it now: it changes when a call that paused goes on.
     pub(super) caller: Arc<Mutex<ToolCall>>,
     pub(super) questions: mpsc::UnboundedSender<Question>,
+    /// Whether it waits for an answer.
+    pub(super) asks: AtomicBool,
 }
+
+/// By the ids of the requests, with what their progress is told by.
+type Flying = HashMap<RequestId, (Option<ProgressToken>, Arc<Flight>)>;
 
 /// The requests that a server works on.
 #[derive(Default)]
 pub(super) struct Flights {
-    flying: Mutex<HashMap<RequestId, (Option<ProgressToken>, Arc<Flight>)>>,
+    flying: Mutex<Flying>,
     over: watch::Sender<bool>,
     /// Whether the list of tools may be another one by now.
     changed: AtomicBool,
@@ -75,20 +80,23 @@ impl Flights {
         }
     }
 
-    /// The request that a question is about. Only over HTTP does a server say; else it is the only one.
+    /// The request that a question is about. Only over HTTP does a server say; else it is the only one that
+    /// does not wait for the answer to another question.
     fn concerned(&self, origin: Option<&InboundStreamOrigin>) -> Option<Arc<Flight>> {
         let flying = self.lock();
         if let Some(InboundStreamOrigin::OutboundRequest(id)) = origin {
             return flying.get(id).map(|(_, flight)| flight.clone());
         }
-        let mut flights = flying.values();
-        match (flights.next(), flights.next()) {
-            (Some((_, flight)), None) => Some(flight.clone()),
+        let flights = || flying.values().map(|(_, flight)| flight);
+        let works = |flight: &&Arc<Flight>| !flight.asks.load(Ordering::SeqCst);
+        let only = |flights: &mut dyn Iterator<Item = &Arc<Flight>>| match flights.next() {
+            Some(flight) if flights.next().is_none() => Some(flight.clone()),
             _ => None,
-        }
+        };
+        only(&mut flights().filter(works)).or_else(|| only(&mut flights()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, (Option<ProgressToken>, Arc<Flight>)>> {
+    fn lock(&self) -> MutexGuard<'_, Flying> {
         self.flying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -123,8 +131,19 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
                 self.flights.end();
                 return None;
             };
-            let JsonRpcMessage::Notification(notification) = message else {
-                return Some(message);
+            let notification = match message {
+                JsonRpcMessage::Notification(notification) => notification,
+                JsonRpcMessage::Response(response) => {
+                    self.flights.land(&response.id);
+                    return Some(JsonRpcMessage::Response(response));
+                }
+                JsonRpcMessage::Error(error) => {
+                    if let Some(id) = &error.id {
+                        self.flights.land(id);
+                    }
+                    return Some(JsonRpcMessage::Error(error));
+                }
+                request => return Some(request),
             };
             match notification.notification {
                 ServerNotification::ProgressNotification(progress) => {
@@ -180,7 +199,8 @@ impl ClientHandler for Handler {
         // Where nobody reads it, the reply is dropped, which ends the wait.
         let _ = flight.questions.send(Question { request, reply });
         let mut over = self.0.over.subscribe();
-        tokio::select! {
+        flight.asks.store(true, Ordering::SeqCst);
+        let answer = tokio::select! {
             answer = answer => answer.map_err(|_| {
                 ErrorData::invalid_request("the call that asks is over", None)
             }),
@@ -190,7 +210,9 @@ impl ClientHandler for Handler {
             () = context.ct.cancelled() => {
                 Err(ErrorData::invalid_request("the question was withdrawn", None))
             }
-        }
+        };
+        flight.asks.store(false, Ordering::SeqCst);
+        answer
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

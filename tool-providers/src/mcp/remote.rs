@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// use tool_core::Chat;
 /// use tool_providers::mcp::McpServer;
 ///
-/// # async fn example(model: tool_core::testing::ScriptedModel) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example(model: impl tool_core::Model + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// let files = McpServer::command("npx", ["-y", "@modelcontextprotocol/server-filesystem", "."])
 ///     .requires_approval_if(|tool| tool.destructive)
 ///     .with_max_run_time(Duration::from_secs(60))

@@ -1,6 +1,7 @@
 //! A call that a server works on, also while the user is asked.
 
 use std::future::poll_fn;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -16,13 +17,6 @@ use tool_core::ToolCall;
 use super::connection::{Connection, Reply};
 use super::flights::{Flight, Question};
 
-/// What comes of a call next.
-pub(super) enum Next {
-    Ended(Result<ServerResult, ServiceError>),
-    /// The server asks the user, and goes on when it has the answer.
-    Asks,
-}
-
 /// A call that a server works on. Dropped, it is cancelled there.
 pub(super) struct Running {
     pub(super) connection: Arc<Connection>,
@@ -32,6 +26,8 @@ pub(super) struct Running {
     /// What the user was asked and has answered.
     pub(super) answered: Vec<ElicitRequestParams>,
     pub(super) open: Option<Question>,
+    /// What the user has to visit, for want of which the call was refused.
+    pub(super) pages: Vec<ElicitRequestParams>,
 }
 
 impl Running {
@@ -45,6 +41,7 @@ impl Running {
         let flight = Flight {
             caller: caller.clone(),
             questions: sender,
+            asks: AtomicBool::new(false),
         };
         let request = connection.call(params, Arc::new(flight)).await?;
         Ok(Running {
@@ -54,13 +51,14 @@ impl Running {
             request: Some(request),
             answered: Vec::new(),
             open: None,
+            pages: Vec::new(),
         })
     }
 
-    /// Waits for what comes next.
-    pub(super) async fn next(&mut self) -> Next {
-        let Some((id, reply)) = &mut self.request else {
-            return Next::Ended(Err(ServiceError::TransportClosed));
+    /// Waits for the reply. `None`: the server asks the user, and goes on when it has the answer.
+    pub(super) async fn next(&mut self) -> Option<Result<ServerResult, ServiceError>> {
+        let Some((_, reply)) = &mut self.request else {
+            return Some(Err(ServiceError::TransportClosed));
         };
         let questions = &mut self.questions;
         let next = poll_fn(|context| match reply.as_mut().poll(context) {
@@ -70,18 +68,21 @@ impl Running {
         match next.await {
             Ok(question) => {
                 self.open = question;
-                Next::Asks
+                None
             }
             Err(reply) => {
-                self.connection.flights.land(id);
                 self.request = None;
-                Next::Ended(reply)
+                Some(reply)
             }
         }
     }
 
-    /// Whether the server still waits for the answer to what it asked.
+    /// Whether there is something to go on with: the server still waits for the answer to what it asked, or for
+    /// the call to be made anew.
     pub(super) fn waits(&mut self) -> bool {
+        if !self.pages.is_empty() {
+            return true;
+        }
         let asks = self
             .open
             .as_ref()
@@ -91,8 +92,7 @@ impl Running {
             .request
             .as_mut()
             .is_some_and(|(_, reply)| reply.as_mut().poll(&mut context).is_pending());
-        if let (false, Some((id, _))) = (works, &self.request) {
-            self.connection.flights.land(id);
+        if !works {
             self.request = None;
         }
         asks && works && self.connection.is_alive()

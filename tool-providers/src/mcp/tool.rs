@@ -13,7 +13,7 @@ use tool_core::{
 
 use super::connection::Connection;
 use super::rules::RemoteTool;
-use super::running::{Next, Running};
+use super::running::Running;
 use super::session::Session;
 use super::{McpError, McpErrorKind, content, elicit, schema, task};
 
@@ -71,7 +71,10 @@ impl McpTool {
                 for question in &running.answered {
                     elicit::ask(call, question).await?;
                 }
-                running
+                match running.pages.is_empty() {
+                    true => running,
+                    false => self.visit(call, running, params.clone()).await?,
+                }
             }
             None => self.start(params.clone(), call).await?,
         };
@@ -81,10 +84,15 @@ impl McpTool {
                     let request = question.request.clone();
                     running = self.settle(call, request, running).await?;
                 }
-                if let Next::Ended(reply) = running.next().await {
+                if let Some(reply) = running.next().await {
                     break reply;
                 }
             };
+            if let Some(pages) = elicit::pages(&reply) {
+                running.pages = pages;
+                running = self.visit(call, running, params.clone()).await?;
+                continue;
+            }
             match response(reply).map_err(|error| self.failed(&running.connection, error))? {
                 CallToolResponse::Complete(result) => return content::output(result),
                 CallToolResponse::Task(created) => {
@@ -130,15 +138,34 @@ impl McpTool {
             running: Some(running),
         };
         let answer = elicit::ask(call, &request).await;
-        // Nobody else takes it.
-        let Some(mut running) = parking.running.take() else {
-            return Err(ToolError::new("the call that asked is gone"));
-        };
+        let mut running = parking.end()?;
         if let Some(question) = running.open.take() {
             // The server may have withdrawn it; then its result says so.
             let _ = question.reply.send(answer?);
         }
         running.answered.push(request);
+        Ok(running)
+    }
+
+    /// Has the user visit the pages for want of which the call was refused, and makes it anew.
+    async fn visit(
+        &self,
+        call: &ToolCall,
+        running: Running,
+        params: CallToolRequestParams,
+    ) -> Result<Running, ToolError> {
+        let pages = running.pages.clone();
+        let mut parking = Parking {
+            session: &self.session,
+            key: call.idempotency_key(),
+            running: Some(running),
+        };
+        let visited = elicit::visit(call, &pages).await;
+        let refused = parking.end()?;
+        visited?;
+        let mut running = self.start(params, call).await?;
+        running.answered.clone_from(&refused.answered);
+        running.answered.extend(pages);
         Ok(running)
     }
 
@@ -182,6 +209,14 @@ struct Parking<'a> {
     session: &'a Session,
     key: &'a str,
     running: Option<Running>,
+}
+
+impl Parking<'_> {
+    /// The user has answered.
+    fn end(&mut self) -> Result<Running, ToolError> {
+        let running = self.running.take();
+        running.ok_or_else(|| ToolError::new("the call that asked is gone"))
+    }
 }
 
 impl Drop for Parking<'_> {
