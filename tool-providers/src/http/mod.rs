@@ -1,23 +1,27 @@
 //! One server: connections that are kept, and limits to how long it may be silent.
 
 mod body;
+mod connect;
+mod proxy;
+mod tls;
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::{HeaderValue, PROXY_AUTHORIZATION};
 use hyper::{Request, Response, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::legacy::connect::{Connect, HttpConnector};
-use hyper_util::client::legacy::{Client, ResponseFuture};
-use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 use tool_core::{ModelError, ModelErrorKind};
 
 pub(crate) use body::{Answer, BodyReader, Heard, Pieces};
+pub(crate) use proxy::ProxyChoice;
+
+use connect::Connector;
+use tls::Tls;
 
 /// The headers by which providers name a request.
 pub(crate) const REQUEST_IDS: [&str; 5] = [
@@ -51,91 +55,64 @@ impl Default for Timeouts {
     }
 }
 
+/// What is said of the way to a server.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) timeouts: Timeouts,
+    /// Certificates beside those that the system trusts, as PEM.
+    pub(crate) roots: Vec<Arc<[u8]>>,
+    pub(crate) proxy: ProxyChoice,
+}
+
 /// The connections to one server.
 pub(crate) struct HttpClient {
-    send: Box<dyn Fn(Request<Pieces>) -> ResponseFuture + Send + Sync>,
-    timeouts: Timeouts,
+    client: Client<Connector, Pieces>,
+    first_byte: Duration,
+    /// What a proxy is shown with each request.
+    authorization: Option<HeaderValue>,
 }
 
 impl HttpClient {
     /// A client for the server of `base`. It connects when it is first used.
-    pub(crate) fn new(base: &Uri, timeouts: Timeouts) -> Result<Self, ModelError> {
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        connector.set_nodelay(true);
-        connector.set_keepalive(Some(Duration::from_secs(60)));
-        connector.set_connect_timeout(Some(timeouts.connect));
+    pub(crate) fn new(base: &Uri, settings: &Settings) -> Result<Self, ModelError> {
         let is_https = base.scheme_str() == Some("https");
-        let proxy = match is_https {
-            true => Matcher::from_env().intercept(base),
-            false => None,
-        };
-        let send = match (is_https, proxy) {
-            (false, _) => sender(connector),
-            (true, None) => sender(https(connector)?),
-            (true, Some(proxy)) => {
-                let mut tunnel = Tunnel::new(proxy.uri().clone(), connector);
-                if let Some(authorization) = proxy.basic_auth() {
-                    tunnel = tunnel.with_auth(authorization.clone());
-                }
-                sender(https(tunnel)?)
-            }
-        };
-        Ok(HttpClient { send, timeouts })
+        let trust = || Tls::new(&settings.roots);
+        let tls = is_https.then(trust).transpose()?;
+        let proxy = settings.proxy.before(base)?;
+        let connector = Connector::new(settings.timeouts.connect, tls, proxy.as_ref(), trust)?;
+        Ok(HttpClient {
+            client: Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(Duration::from_secs(60))
+                .build(connector),
+            first_byte: settings.timeouts.first_byte,
+            authorization: proxy
+                .and_then(|proxy| proxy.authorization)
+                .filter(|_| !is_https),
+        })
     }
 
     /// Sends a request and waits for the head of the answer.
     pub(crate) async fn send(
         &self,
-        request: Request<Pieces>,
+        mut request: Request<Pieces>,
     ) -> Result<Response<Answer>, ModelError> {
-        match timeout(self.timeouts.first_byte, (self.send)(request)).await {
+        if let Some(authorization) = &self.authorization {
+            let headers = request.headers_mut();
+            headers.insert(PROXY_AUTHORIZATION, authorization.clone());
+        }
+        match timeout(self.first_byte, self.client.request(request)).await {
             Ok(Ok(response)) => Ok(response.map(Answer::live)),
             Ok(Err(error)) => Err(network("the provider could not be reached", error)),
-            Err(_) => Err(late(
-                "the provider did not answer",
-                self.timeouts.first_byte,
-            )),
+            Err(_) => Err(late("the provider did not answer", self.first_byte)),
         }
     }
 }
 
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpClient")
-            .field("timeouts", &self.timeouts)
-            .finish_non_exhaustive()
+        f.debug_struct("HttpClient").finish_non_exhaustive()
     }
-}
-
-fn sender<C>(connector: C) -> Box<dyn Fn(Request<Pieces>) -> ResponseFuture + Send + Sync>
-where
-    C: Connect + Clone + Send + Sync + 'static,
-{
-    let client: Client<C, Pieces> = Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(60))
-        .build(connector);
-    Box::new(move |request| client.request(request))
-}
-
-/// TLS with the certificates that the system trusts; where it has none, with Mozilla's.
-fn https<C>(connector: C) -> Result<HttpsConnector<C>, ModelError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let native = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider.clone());
-    let builder = match native {
-        Ok(builder) => builder,
-        Err(_) => HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider)
-            .map_err(|error| {
-                let text = "TLS could not be set up";
-                ModelError::new(ModelErrorKind::Configuration, text).with_source(error)
-            })?,
-    };
-    Ok(builder
-        .https_only()
-        .enable_http1()
-        .wrap_connector(connector))
 }
 
 fn late(what: &str, limit: Duration) -> ModelError {
@@ -153,5 +130,9 @@ fn network(what: &str, error: impl StdError + Send + Sync + 'static) -> ModelErr
         }
         cause = error.source();
     }
-    ModelError::new(ModelErrorKind::Network, text).with_source(error)
+    let kind = connect::kind_of(&error);
+    if kind == ModelErrorKind::Configuration {
+        text.push_str("; an authority of your own is added by `Provider::root_certificate`");
+    }
+    ModelError::new(kind, text).with_source(error)
 }

@@ -22,7 +22,7 @@ use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use tool_core::{ModelError, ModelErrorKind};
 
-use crate::http::{HttpClient, Timeouts};
+use crate::http::{HttpClient, ProxyChoice, Settings, Timeouts};
 use crate::protocol::Protocol;
 use crate::recording::{Recorder, Replay, Traffic};
 use crate::secret::{Secret, Secrets};
@@ -102,7 +102,7 @@ pub struct Provider {
     address: Option<String>,
     headers: Vec<(String, Secret)>,
     api: Option<Api>,
-    timeouts: Timeouts,
+    settings: Settings,
     retries: u32,
     tape: Tape,
     /// Made when it is first needed, and shared by all models of this provider.
@@ -147,7 +147,7 @@ impl Provider {
             address: None,
             headers: Vec::new(),
             api: None,
-            timeouts: Timeouts::default(),
+            settings: Settings::default(),
             retries: RETRIES,
             tape: Tape::Off,
             server: Arc::default(),
@@ -231,13 +231,49 @@ impl Provider {
     /// Sets how long the server may take.
     #[must_use]
     pub fn timeouts(self, timeouts: Timeouts) -> Self {
-        self.changed(|provider| provider.timeouts = timeouts)
+        self.changed(|provider| provider.settings.timeouts = timeouts)
     }
 
     /// Sets how often a request that failed is made again: twice, unless it is said otherwise.
     #[must_use]
     pub fn retries(self, retries: u32) -> Self {
         self.changed(|provider| provider.retries = retries)
+    }
+
+    /// Trusts the certificates of this PEM too, beside those that the system trusts: for servers whose
+    /// certificate comes from an authority of your own. The system's are those of the file and folder
+    /// that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, where these are set.
+    ///
+    /// A PEM that holds no certificate is an error of the first request.
+    ///
+    /// ```no_run
+    /// use tool_providers::Compatible;
+    ///
+    /// let authority = std::fs::read("authority.pem")?;
+    /// let provider = Compatible::at("https://llm.example.com").root_certificate(authority);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn root_certificate(self, pem: impl AsRef<[u8]>) -> Self {
+        self.changed(|provider| provider.settings.roots.push(pem.as_ref().into()))
+    }
+
+    /// Reaches the server through this proxy: `http://host:port`, `https://…` or `socks5://…`, with
+    /// `user:password@` before the host where it asks for that. It is treated as a key is: it is never
+    /// shown.
+    ///
+    /// Where nothing is said, `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are heeded, but
+    /// for servers on this machine.
+    #[must_use]
+    pub fn proxy(self, address: impl Into<Secret>) -> Self {
+        let choice = ProxyChoice::At(address.into());
+        self.changed(|provider| provider.settings.proxy = choice)
+    }
+
+    /// Reaches the server directly, whatever the environment says.
+    #[must_use]
+    pub fn no_proxy(self) -> Self {
+        self.changed(|provider| provider.settings.proxy = ProxyChoice::None)
     }
 
     /// Writes what is asked and answered to a file, without keys: see [`recording`](crate::recording).
@@ -281,6 +317,11 @@ impl Provider {
         }
         for (name, value) in &self.headers {
             secrets.add_header(name, value);
+        }
+        let address = self.parsed_address().and_then(|address| address.at(""));
+        let proxy = address.and_then(|address| self.settings.proxy.before(&address));
+        if let Ok(Some(proxy)) = proxy {
+            proxy.hide(&mut secrets);
         }
         secrets.add_query("the address", self.address.as_deref().unwrap_or_default());
         secrets.into()
@@ -332,7 +373,7 @@ impl Provider {
         Ok(Server {
             headers,
             traffic: self.traffic(&address)?,
-            silence: self.timeouts.silence,
+            silence: self.settings.timeouts.silence,
             protocol: self.spoken().protocol(&self.host(&address)),
             retries: self.retries,
             address,
@@ -340,7 +381,7 @@ impl Provider {
     }
 
     fn traffic(&self, address: &Address) -> Result<Traffic, ModelError> {
-        let http = || HttpClient::new(&address.at("")?, self.timeouts);
+        let http = || HttpClient::new(&address.at("")?, &self.settings);
         Ok(match &self.tape {
             Tape::Off => Traffic::Network(http()?),
             Tape::Record(recorder) => Traffic::Recorded(http()?, recorder.clone()),
