@@ -54,6 +54,19 @@ impl ProxyChoice {
             (None, _) => Ok(None),
         }
     }
+
+    /// Adds what no text may show of the proxy before this server.
+    pub(crate) fn hide(&self, server: &Uri, secrets: &mut Secrets) {
+        if let ProxyChoice::At(address) = self
+            && let Some((login, _)) = address.reveal().rsplit_once('@')
+            && let Some((_, password)) = login.rsplit_once(':')
+        {
+            secrets.add("password of the proxy", Secret::new(password));
+        }
+        if let Ok(Some(proxy)) = self.before(server) {
+            proxy.hide(secrets);
+        }
+    }
 }
 
 impl Proxy {
@@ -66,7 +79,7 @@ impl Proxy {
     }
 
     /// Adds what no text may show.
-    pub(crate) fn hide(&self, secrets: &mut Secrets) {
+    fn hide(&self, secrets: &mut Secrets) {
         if let Some((_, password)) = &self.login {
             secrets.add("password of the proxy", Secret::new(password));
         }
