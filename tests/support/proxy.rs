@@ -2,8 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
+
+use super::tls;
+
+/// A connection.
+pub trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 
 /// What a proxy does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +21,8 @@ pub enum Does {
     Refuses(u16),
     /// Says nothing.
     Nothing,
+    /// Speaks TLS, then does as [`Does::Http`].
+    Https,
     /// Connects by SOCKS, version 5.
     Socks,
     /// The same, and wants a user and a password.
@@ -39,7 +48,13 @@ impl Proxy {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (shared, server) = (shared.clone(), server.clone());
-                tokio::spawn(async move { shared.serve(stream, does, &server).await });
+                tokio::spawn(async move {
+                    if does == Does::Https {
+                        let stream = tls::acceptor(&[]).accept(stream).await.ok()?;
+                        return shared.serve(stream, does, &server).await;
+                    }
+                    shared.serve(stream, does, &server).await
+                });
             }
         });
         proxy
@@ -50,10 +65,10 @@ impl Proxy {
         self.asked.lock().unwrap().clone()
     }
 
-    async fn serve(&self, mut client: TcpStream, does: Does, server: &str) -> Option<()> {
+    async fn serve(&self, mut client: impl Io, does: Does, server: &str) -> Option<()> {
         let mut sent = Vec::new();
         match does {
-            Does::Http | Does::Refuses(_) => {
+            Does::Http | Does::Https | Does::Refuses(_) => {
                 while !sent.windows(4).any(|window| window == b"\r\n\r\n") {
                     if client.read_buf(&mut sent).await.ok()? == 0 {
                         return None;
@@ -89,7 +104,7 @@ impl Proxy {
         Some(())
     }
 
-    async fn greet(&self, client: &mut TcpStream, does: Does) -> Option<()> {
+    async fn greet(&self, client: &mut impl Io, does: Does) -> Option<()> {
         let method = if does == Does::Socks { 0 } else { 2 };
         client.read_u8().await.ok()?;
         let methods = prefixed(client).await?;
@@ -128,7 +143,7 @@ impl Proxy {
 }
 
 /// Bytes after their number.
-async fn prefixed(client: &mut TcpStream) -> Option<Vec<u8>> {
+async fn prefixed(client: &mut impl Io) -> Option<Vec<u8>> {
     let length = client.read_u8().await.ok()?;
     let mut bytes = vec![0; length.into()];
     client.read_exact(&mut bytes).await.ok()?;

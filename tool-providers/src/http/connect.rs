@@ -211,9 +211,7 @@ pub(super) fn diagnose(error: &(dyn StdError + 'static)) -> (ModelErrorKind, Opt
             }
             _ => {}
         }
-        let inner = io.and_then(io::Error::get_ref);
-        let tls = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        match tls {
+        match error.downcast_ref::<rustls::Error>() {
             Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
                 let advice = "an authority of your own is added by `Provider::root_certificate`";
                 return (ModelErrorKind::Configuration, Some(advice));
@@ -231,11 +229,21 @@ pub(super) fn diagnose(error: &(dyn StdError + 'static)) -> (ModelErrorKind, Opt
     (ModelErrorKind::Network, None)
 }
 
-/// The error, what caused it, and so on.
+/// The error, what caused it, and so on. An `io::Error` leaves out what it wraps when it is asked for
+/// its source.
 fn causes<'e>(
     error: &'e (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| (*error).source())
+    std::iter::successors(Some(error), |error| {
+        let error: &'e (dyn StdError + 'static) = *error;
+        let wrapped = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    })
 }
 
 /// What a connection is, however it was made.
