@@ -161,7 +161,7 @@ async fn the_login_of_a_proxy_is_in_no_recording_and_no_error() {
     assert_eq!(error.kind(), ModelErrorKind::BadRequest);
     assert_hidden(&all_of(&error));
     let recorded = std::fs::read_to_string(path).unwrap();
-    assert!(recorded.contains("[hidden: password of the proxy]"));
+    assert!(recorded.contains("[hidden: password of the proxy"));
     assert_hidden(&recorded);
 }
 

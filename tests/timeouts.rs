@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use support::proxy::{Does, Proxy};
 use support::server::{End, Server};
-use support::vendors::{all, answer, ask, ask_with, start};
+use support::vendors::{all, answer, ask, ask_with, one, start};
 use tokio::net::TcpListener;
 use tool_core::{ModelError, ModelErrorKind, RequestOptions};
 use tool_providers::{Compatible, Provider, Timeouts};
@@ -94,12 +94,8 @@ async fn a_server_that_does_not_begin_to_answer_is_given_up() {
 async fn a_stream_that_falls_silent_is_given_up_and_not_asked_for_again() {
     for (name, _) in all("", "") {
         let server = Server::start([start(name, "half").end(End::Silent)]).await;
-        let providers = all(&server.address, "key-0123456789");
-        let (_, provider) = providers
-            .into_iter()
-            .find(|(other, _)| *other == name)
-            .unwrap();
-        let provider = provider.timeouts(limits(|timeouts| timeouts.silence = SHORT));
+        let provider =
+            one(name, &server.address).timeouts(limits(|timeouts| timeouts.silence = SHORT));
         let (answer, heard) = ask_with(&provider, true, &RequestOptions::new()).await;
         assert_says(&answer.unwrap_err(), "fell silent");
         assert_eq!(

@@ -3,13 +3,10 @@
 
 mod support;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use support::proxy::{Does, Proxy};
 use support::server::{Reply, Server};
-use support::tls::{AUTHORITY, acceptor};
-use support::vendors::{all, answer, ask, whole};
+use support::tls::{AUTHORITY, Http2};
+use support::vendors::{all, answer, ask, one, whole};
 use tokio::net::TcpListener;
 use tool_core::ModelErrorKind;
 use tool_providers::Compatible;
@@ -103,61 +100,22 @@ async fn a_server_without_tls_is_called_that() {
     assert!(error.to_string().contains("http://"), "{error}");
 }
 
-/// A server that speaks HTTP/2 alone, and how many connections and requests it had.
-async fn http2() -> (String, Arc<AtomicUsize>, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("https://{}", listener.local_addr().unwrap());
-    let (connections, requests) = (Arc::default(), Arc::default());
-    let counts: (Arc<AtomicUsize>, Arc<AtomicUsize>) =
-        (Arc::clone(&connections), Arc::clone(&requests));
-    let acceptor = acceptor(&["h2"]);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            counts.0.fetch_add(1, Ordering::SeqCst);
-            let (acceptor, requests) = (acceptor.clone(), counts.1.clone());
-            tokio::spawn(async move {
-                let stream = acceptor.accept(stream).await.unwrap();
-                let mut connection = h2::server::handshake(stream).await.unwrap();
-                while let Some(Ok((_, mut respond))) = connection.accept().await {
-                    requests.fetch_add(1, Ordering::SeqCst);
-                    let head = http::Response::builder()
-                        .header("content-type", "application/json")
-                        .body(())
-                        .unwrap();
-                    let mut body = respond.send_response(head, false).unwrap();
-                    let text = whole("compatible", "by HTTP/2").to_string();
-                    body.send_data(text.into(), true).unwrap();
-                }
-            });
-        }
-    });
-    (address, connections, requests)
-}
-
 #[tokio::test]
 async fn http_2_is_spoken_with_a_server_that_offers_it_over_one_connection() {
-    let (address, connections, requests) = http2().await;
-    let provider = Compatible::at(address).root_certificate(AUTHORITY);
+    let server = Http2::start(200, whole("compatible", "by HTTP/2")).await;
+    let provider = Compatible::at(&server.address).root_certificate(AUTHORITY);
     assert_eq!(ask(&provider, false).await.unwrap().text(), "by HTTP/2");
     let both = tokio::join!(ask(&provider, true), ask(&provider, false));
     assert_eq!(both.0.unwrap().text(), "by HTTP/2");
     assert_eq!(both.1.unwrap().text(), "by HTTP/2");
-    let counted = (
-        connections.load(Ordering::SeqCst),
-        requests.load(Ordering::SeqCst),
-    );
-    assert_eq!(counted, (1, 3));
+    assert_eq!(server.counted(), (1, 3));
 }
 
 #[tokio::test]
 async fn every_protocol_is_spoken_over_tls() {
     for (name, _) in all("", "key-0123456789") {
         let server = Server::start_tls([Reply::json(200, whole(name, "yes"))]).await;
-        let providers = all(&server.address, "key-0123456789");
-        let (_, provider) = providers
-            .into_iter()
-            .find(|(other, _)| *other == name)
-            .unwrap();
+        let provider = one(name, &server.address);
         let answer = ask(&provider.root_certificate(AUTHORITY), false).await;
         assert_eq!(answer.unwrap().text(), "yes", "{name}");
     }

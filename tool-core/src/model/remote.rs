@@ -129,8 +129,11 @@ impl RemoteMcp {
 
 impl fmt::Debug for RemoteMcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The query of an address may hold a key.
+        // The query of an address may hold a key, and a password may stand before its host.
         let url = self.url.split('?').next().unwrap_or_default();
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+        let url = format!("{scheme}://{host}");
         f.debug_struct("RemoteMcp")
             .field("label", &self.label)
             .field("url", &url)

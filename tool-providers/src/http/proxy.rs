@@ -57,11 +57,8 @@ impl ProxyChoice {
 
     /// Adds what no text may show of the proxy before this server.
     pub(crate) fn hide(&self, server: &Uri, secrets: &mut Secrets) {
-        if let ProxyChoice::At(address) = self
-            && let Some((login, _)) = address.reveal().rsplit_once('@')
-            && let Some((_, password)) = login.rsplit_once(':')
-        {
-            secrets.add("password of the proxy", Secret::new(password));
+        if let ProxyChoice::At(address) = self {
+            secrets.add_login("the proxy", address.reveal());
         }
         if let Ok(Some(proxy)) = self.before(server) {
             proxy.hide(secrets);
@@ -81,7 +78,7 @@ impl Proxy {
     /// Adds what no text may show.
     fn hide(&self, secrets: &mut Secrets) {
         if let Some((_, password)) = &self.login {
-            secrets.add("password of the proxy", Secret::new(password));
+            secrets.add("password of the proxy, decoded", Secret::new(password));
         }
         let shown = self
             .authorization
@@ -96,7 +93,7 @@ impl Proxy {
             .ok()
             .and_then(|login| String::from_utf8(login).ok());
         if let Some((_, password)) = login.as_deref().and_then(|login| login.split_once(':')) {
-            secrets.add("password of the proxy", Secret::new(password));
+            secrets.add("password of the proxy, decoded", Secret::new(password));
         }
     }
 }
