@@ -47,6 +47,7 @@ impl Proxy {
         let (shared, server) = (proxy.clone(), server.to_owned());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                stream.set_nodelay(true).unwrap();
                 let (shared, server) = (shared.clone(), server.clone());
                 tokio::spawn(async move {
                     if does == Does::Https {
@@ -99,6 +100,7 @@ impl Proxy {
             Does::Socks | Does::SocksWithLogin => self.greet(&mut client, does).await?,
         }
         let mut server = TcpStream::connect(server).await.ok()?;
+        server.set_nodelay(true).ok()?;
         server.write_all(&sent).await.ok()?;
         copy_bidirectional(&mut client, &mut server).await.ok()?;
         Some(())

@@ -136,6 +136,7 @@ impl Server {
         let (shared, accept) = (server.clone(), Arc::new(accept));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                stream.set_nodelay(true).unwrap();
                 *shared.connections.lock().unwrap() += 1;
                 let (server, replies, accept) = (shared.clone(), replies.clone(), accept.clone());
                 tokio::spawn(async move {
