@@ -233,6 +233,22 @@ async fn nothing_is_logged_by_http_2_p4() {
     assert_none_planted("the log", &text);
 }
 
+#[test]
+fn the_address_of_a_remote_server_is_shown_without_login_and_query() {
+    for (url, shown) in [
+        (
+            "https://me:secret@host:1/a@b?key=secret",
+            "https://host:1/a@b",
+        ),
+        ("me:secret@host", "host"),
+        ("https://host/a#secret", "https://host/a"),
+        ("", ""),
+    ] {
+        let server = format!("{:?}", RemoteMcp::new("docs", url));
+        assert!(server.contains(&format!("url: {shown:?}")), "{server}");
+    }
+}
+
 /// What is written with percents in an address may come back without.
 #[tokio::test]
 async fn a_key_of_an_address_is_known_in_both_forms_p4() {
