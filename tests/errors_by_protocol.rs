@@ -3,13 +3,16 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+use support::chat::{set, tool};
 use support::server::{End, Reply, Server};
 use support::vendors::{all, answer, ask, ask_with, one, start, whole};
 use tool_core::ModelErrorKind::{self, *};
-use tool_core::RequestOptions;
+use tool_core::{Chat, Message, RequestOptions};
 use tool_providers::{Compatible, Provider};
 
 /// An error as the protocol writes it. `word` names the kind of the error, where there is such a word.
@@ -311,8 +314,13 @@ async fn an_error_in_a_stream_is_tried_again_only_if_nothing_was_delivered_p4() 
         );
         assert_eq!(server.asked().len(), 1, "{name}");
 
-        let mut early = start(name, "");
-        early.chunks = vec![event];
+        // That it began and by which model is not yet a piece of an answer.
+        let mut early = start(name, "half");
+        early.chunks.truncate(match name {
+            "responses" | "anthropic" => 1,
+            _ => 0,
+        });
+        early.chunks.push(event);
         let success = Reply::json(200, whole(name, "yes"));
         let server = Server::start([early, success]).await;
         let provider = one(name, &server.address);
@@ -333,6 +341,73 @@ async fn a_stream_that_ends_early_or_breaks_is_no_short_answer_p4() {
                 "{name}"
             );
             assert_eq!(server.asked().len(), 1, "{name}");
+        }
+    }
+}
+
+/// The start of a stream that calls the tool `save`: half of the call, or all of it where a protocol
+/// does not send halves.
+fn half_a_call(protocol: &str) -> Reply {
+    let events = match protocol {
+        "compatible" => vec![
+            json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{
+            "index": 0, "id": "call_1", "function": { "name": "save", "arguments": "{\"a\":" }
+        }] } }] }),
+        ],
+        "responses" => vec![
+            json!({ "type": "response.output_item.added", "output_index": 0, "item": {
+                "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "save", "arguments": ""
+            } }),
+            json!({ "type": "response.function_call_arguments.delta", "output_index": 0,
+                "item_id": "fc_1", "delta": "{\"a\":" }),
+        ],
+        "anthropic" => vec![
+            json!({ "type": "message_start", "message": { "usage": { "input_tokens": 1 } } }),
+            json!({ "type": "content_block_start", "index": 0, "content_block": {
+                "type": "tool_use", "id": "toolu_1", "name": "save", "input": {}
+            } }),
+            json!({ "type": "content_block_delta", "index": 0, "delta": {
+                "type": "input_json_delta", "partial_json": "{\"a\":"
+            } }),
+        ],
+        "gemini" => vec![
+            json!({ "candidates": [{ "content": { "role": "model", "parts": [
+            { "functionCall": { "name": "save", "args": {} } }
+        ] } }] }),
+        ],
+        _ => vec![
+            json!({ "done": false, "message": { "role": "assistant", "content": "",
+            "tool_calls": [{ "function": { "name": "save", "arguments": {} } }] } }),
+        ],
+    };
+    let mut reply = start(protocol, "");
+    let written = events.into_iter().map(|event| match protocol {
+        "ollama" => format!("{event}\n").into_bytes(),
+        _ => format!("data: {event}\n\n").into_bytes(),
+    });
+    reply.chunks = written.collect();
+    reply
+}
+
+#[tokio::test]
+async fn a_call_of_a_stream_that_breaks_is_never_run_p4() {
+    for (name, _) in all("", "") {
+        for end in [End::Whole, End::Broken] {
+            let server = Server::start([half_a_call(name).end(end)]).await;
+            let runs = Arc::new(AtomicUsize::new(0));
+            let count = runs.clone();
+            let save = tool("save", move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                async { Ok("saved".into()) }
+            });
+            let mut chat = Chat::new(one(name, &server.address).model("m"))
+                .with_streaming(true)
+                .with_tools(set([save]));
+            chat.ask("hi").await.unwrap_err();
+            assert_eq!(runs.load(Ordering::SeqCst), 0, "{name}");
+            assert_eq!(server.asked().len(), 1, "{name}");
+            let asked = matches!(chat.messages().last(), Some(Message::User(_)));
+            assert!(asked, "{name}: {:?}", chat.messages());
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tool_core::{ModelError, ModelErrorKind, RequestOptions};
 use tool_providers::{Compatible, Provider, Timeouts};
 
-const SHORT: Duration = Duration::from_millis(60);
+const SHORT: Duration = Duration::from_millis(150);
 
 /// All limits are out of reach but those that are changed.
 fn limits(change: impl FnOnce(&mut Timeouts)) -> Timeouts {
