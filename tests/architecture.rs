@@ -19,6 +19,7 @@ const FLOORS: [&[&str]; 5] = [
         "input",
         "message",
         "schema",
+        "transaction",
         "transcript",
         "usage",
     ],

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use support::chat::{assert_paired, echo, outcomes, results, set};
 use tokio::sync::Semaphore;
+use tool_core::model::{DeltaSink, ModelFuture, Request};
+use tool_core::store::MemoryChats;
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    Chat, ChatErrorKind, Decision, Outcome, Schema, Tool, ToolCall, ToolDefinition, ToolFuture,
-    ToolOutput, tool, tools,
+    Agent, AssistantMessage, Block, Chat, ChatErrorKind, Decision, FinishReason, Message, Model,
+    Outcome, Schema, Tool, ToolCall, ToolDefinition, ToolFuture, ToolOutput, tool, tools,
 };
 
 /// What was paid.
@@ -75,6 +77,79 @@ async fn a_call_is_found_by_its_key_too_c3() {
     chat.approve(key).unwrap();
     chat.complete().await.unwrap();
     assert_eq!(paid.all(), [10]);
+}
+
+/// Calls two tools whose names, ids and arguments, put one behind the other, are the same text.
+struct Ambiguous;
+
+impl Model for Ambiguous {
+    fn name(&self) -> &str {
+        "ambiguous"
+    }
+
+    fn provider(&self) -> &str {
+        "test"
+    }
+
+    fn generate<'a>(&'a self, request: Request<'a>, _: &'a mut DeltaSink<'_>) -> ModelFuture<'a> {
+        let is_done = matches!(request.transcript.messages().last(), Some(Message::Tool(_)));
+        let call = |id: &str, name: &str, text: &str| {
+            Block::ToolCall(ToolCall::new(id, name, json!({ "text": text })))
+        };
+        let mut answer = AssistantMessage::from_text("done");
+        if !is_done {
+            answer.finish = FinishReason::ToolCalls;
+            answer.blocks = vec![
+                call("a/b", "say", "c|d"),
+                call("a", "say", "b/c|d"),
+                call("a/b|say", "say", "c|d"),
+                call("a", "say", "c|d\",\"e\":\""),
+            ];
+        }
+        Box::pin(async move { Ok(answer) })
+    }
+}
+
+/// Says it.
+#[tool(requires_approval)]
+async fn say(text: String) -> String {
+    text
+}
+
+#[tokio::test]
+async fn a_decision_on_one_call_is_none_on_another_whose_parts_make_the_same_text_b110() {
+    let mut chat = Chat::new(Ambiguous).with_tools(tools![Say]);
+    let waiting = chat.ask("go").await.unwrap().pending_approvals().to_vec();
+    assert_eq!(waiting.len(), 4);
+    for (number, call) in waiting.iter().enumerate() {
+        assert_eq!(chat.pending_approvals().len(), 4 - number);
+        match number {
+            0 => chat.approve(call).unwrap(),
+            _ => chat.deny(call).unwrap(),
+        }
+    }
+    chat.complete().await.unwrap();
+    use Outcome::{Denied, Ok};
+    assert_eq!(outcomes(&chat), [Ok, Denied, Denied, Denied]);
+
+    // The same in a store, in a chat whose name has the separators too.
+    let agent = Agent::new(Ambiguous, MemoryChats::new()).with_tools(tools![Say]);
+    let mut chat = agent.create_as("a/b-1-0/0").await.unwrap();
+    chat.ask("go").await.unwrap();
+    let waiting = chat.pending_approvals();
+    for (number, call) in waiting.iter().enumerate() {
+        assert_eq!(chat.pending_approvals().len(), 4 - number);
+        match number {
+            3 => chat.approve(call).await.unwrap(),
+            _ => chat.deny(call).await.unwrap(),
+        }
+    }
+    chat.complete().await.unwrap();
+    let outcomes = chat.messages().iter().filter_map(|message| match message {
+        Message::Tool(result) => Some(result.outcome),
+        _ => None,
+    });
+    assert_eq!(outcomes.collect::<Vec<_>>(), [Denied, Denied, Denied, Ok]);
 }
 
 /// A tool written by hand whose declaration does not say that it asks.

@@ -106,6 +106,29 @@ impl Export {
     }
 }
 
+struct Patient;
+
+#[tool]
+impl Patient {
+    /// Waits for something that needs no reference.
+    async fn execute(&self) -> Task {
+        Task::new(())
+    }
+
+    async fn resume(&self, _task: Task) -> TaskPoll<u8> {
+        TaskPoll::Ready(7)
+    }
+}
+
+#[tokio::test]
+async fn m10_resume_may_leave_the_task_unused() {
+    let output = Patient.call(json!({})).await.expect("task");
+    let task = output.as_task().expect("a task").clone();
+    let call = ToolCall::new("1", "patient", json!({}));
+    let output = Tool::resume(&Patient, task, &call).await.expect("result");
+    assert_eq!(output.as_text(), "7");
+}
+
 #[tokio::test]
 async fn m10_resume_goes_on_with_a_task() {
     let output = Export.call(json!({"table": "orders"})).await.expect("task");

@@ -1,5 +1,9 @@
-//! D1, D3, D4, D5: chats in a store, in memory and in SQLite.
+//! D1, D3, D4, D5: chats in a store, in memory, in SQLite and in PostgreSQL.
 
+#[path = "support/file.rs"]
+mod file;
+#[path = "support/postgres.rs"]
+mod postgres;
 mod support;
 
 use std::sync::Arc;
@@ -9,30 +13,12 @@ use std::time::Duration;
 use serde_json::json;
 use support::chat::{assert_paired, tool};
 use tokio::sync::Semaphore;
-use tool_core::store::{ChatStore, MemoryChats, SqliteChats};
+use tool_core::store::{Change, ChatStore, MemoryChats, SqliteChats, StoreErrorKind};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
     Agent, ChatErrorKind, Message, Outcome, Task, TaskPoll, Tool, ToolCall, ToolError, ToolSet,
     Turn, Worker, tool, tools,
 };
-
-/// A file that is gone afterwards.
-struct File(std::path::PathBuf);
-
-impl File {
-    fn new(name: &str) -> Self {
-        let name = format!("tool-chats-{name}-{}.db", std::process::id());
-        File(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        for end in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(format!("{}{end}", self.0.display()));
-        }
-    }
-}
 
 /// Runs a test on every store.
 macro_rules! on_every_store {
@@ -47,8 +33,15 @@ macro_rules! on_every_store {
 
             #[tokio::test]
             async fn in_sqlite() {
-                let file = File::new(stringify!($name));
-                super::$name(SqliteChats::open(&file.0).unwrap()).await;
+                let file = file::File::new(stringify!($name));
+                super::$name(SqliteChats::open(file.path()).unwrap()).await;
+            }
+
+            #[tokio::test]
+            async fn in_postgres() {
+                let Some(database) = postgres::Database::new().await else { return };
+                super::$name(database.chats().await).await;
+                database.remove().await;
             }
         }
     )*};
@@ -62,6 +55,9 @@ on_every_store! {
     questions_that_come_while_a_chat_runs_are_answered_in_order
     a_chat_is_cancelled_from_elsewhere
     a_call_that_was_interrupted_runs_again_with_the_same_key
+    what_a_tool_declares_for_a_crash_is_done
+    a_chat_can_be_removed
+    a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever
     a_worker_runs_what_is_ready
     a_tool_that_is_gone_is_said_to_be
 }
@@ -91,6 +87,7 @@ async fn a_chat_is_found_and_finished_by_another_process(store: impl ChatStore +
     let mut chat = asks.create().await.unwrap();
     let turn = chat.ask("pay it").await.unwrap();
     assert_eq!(turn.pending_approvals().len(), 1);
+    assert!(!chat.is_idle());
     let id = chat.id().to_owned();
     drop((chat, asks));
 
@@ -108,6 +105,9 @@ async fn a_chat_is_found_and_finished_by_another_process(store: impl ChatStore +
     assert_eq!(paid.load(Ordering::SeqCst), 10);
     assert_paired(chat.messages());
     let again = finishes.find(&id).await.unwrap();
+    assert!(again.is_idle());
+    again.ask_later("more").await.unwrap();
+    assert!(!finishes.find(&id).await.unwrap().is_idle());
     assert_eq!(again.messages(), chat.messages());
     assert_eq!(again.messages().len(), 4);
 }
@@ -364,6 +364,110 @@ async fn a_call_that_was_interrupted_runs_again_with_the_same_key(
     assert!(keys[0].starts_with(&id));
 }
 
+async fn what_a_tool_declares_for_a_crash_is_done(store: impl ChatStore + Clone + 'static) {
+    struct Reviewed(Arc<Semaphore>);
+    struct Reported(Arc<Semaphore>);
+
+    /// Hangs the first time.
+    async fn hang(tool_call: &ToolCall, began: &Semaphore) -> String {
+        if tool_call.attempt() == 1 {
+            began.add_permits(1);
+            std::future::pending::<()>().await;
+        }
+        format!("attempt {}", tool_call.attempt())
+    }
+
+    #[tool(after_crash = "review")]
+    impl Reviewed {
+        /// Hangs.
+        async fn execute(&self, tool_call: &ToolCall) -> String {
+            hang(tool_call, &self.0).await
+        }
+    }
+
+    #[tool(after_crash = "report")]
+    impl Reported {
+        /// Hangs.
+        async fn execute(&self, tool_call: &ToolCall) -> String {
+            hang(tool_call, &self.0).await
+        }
+    }
+
+    for (name, decides) in [("reviewed", true), ("reviewed", false), ("reported", false)] {
+        let began = Arc::new(Semaphore::new(0));
+        let agent = |model| {
+            Agent::new(model, store.clone())
+                .with_tools(tools![Reviewed(began.clone()), Reported(began.clone())])
+                .with_lease(Duration::from_millis(200))
+        };
+        let dies = agent(ScriptedModel::new().call(name, json!({})));
+        let mut chat = dies.create().await.unwrap();
+        let id = chat.id().to_owned();
+        {
+            let mut asked = Box::pin(chat.ask("go"));
+            tokio::select! {
+                _ = &mut asked => panic!("it hangs"),
+                permit = began.acquire() => permit.unwrap().forget(),
+            }
+        }
+        let mut other = agent(ScriptedModel::new().text("done"))
+            .find(&id)
+            .await
+            .unwrap();
+        let turn = loop {
+            match other.complete().await.unwrap() {
+                Turn::Running => tokio::time::sleep(Duration::from_millis(20)).await,
+                Turn::Paused(_) => {
+                    let pending = other.pending_approvals();
+                    assert!(pending[0].possibly_done);
+                    match decides {
+                        true => other.approve(&pending[0]).await.unwrap(),
+                        false => other.deny(&pending[0]).await.unwrap(),
+                    }
+                }
+                turn => break turn,
+            }
+        };
+        assert_eq!(turn.text(), "done");
+        let Message::Tool(result) = &other.messages()[2] else {
+            panic!("{:?}", other.messages())
+        };
+        let expected = match (name, decides) {
+            ("reviewed", true) => (Outcome::Ok, "attempt 2"),
+            ("reviewed", false) => (Outcome::Denied, "may have taken effect"),
+            _ => (Outcome::Unknown, "Whether it took effect is not known"),
+        };
+        assert_eq!(result.outcome, expected.0);
+        assert!(result.text.contains(expected.1), "{}", result.text);
+    }
+}
+
+async fn a_chat_can_be_removed(store: impl ChatStore + Clone + 'static) {
+    let agent = Agent::new(ScriptedModel::new().text("one"), store);
+    let mut chat = agent.create_as("gone").await.unwrap();
+    chat.ask("hi").await.unwrap();
+    agent.delete("gone").await.unwrap();
+    agent.delete("gone").await.unwrap();
+    for error in [
+        agent.find("gone").await.unwrap_err(),
+        chat.reload().await.unwrap_err(),
+        chat.ask("more").await.unwrap_err(),
+        chat.cancel().await.unwrap_err(),
+    ] {
+        assert_eq!(
+            error.store_error().unwrap().kind(),
+            StoreErrorKind::NotFound
+        );
+        assert_eq!(
+            error.to_string(),
+            "the store failed: there is no chat `gone`"
+        );
+    }
+    assert!(agent.create_as("gone").await.unwrap().messages().is_empty());
+    let error = agent.create_as("gone").await.unwrap_err();
+    assert_eq!(error.store_error().unwrap().kind(), StoreErrorKind::Exists);
+}
+
 async fn a_worker_runs_what_is_ready(store: impl ChatStore + Clone + 'static) {
     let paid = Arc::new(AtomicUsize::new(0));
     let model = ScriptedModel::new()
@@ -397,7 +501,7 @@ async fn a_worker_runs_what_is_ready(store: impl ChatStore + Clone + 'static) {
     chat.ask_later("bye").await.unwrap();
     until(&mut chat, &|chat| chat.messages().len() == 6).await;
     stop.send(()).unwrap();
-    works.await.unwrap().unwrap();
+    works.await.unwrap();
     assert_eq!(paid.load(Ordering::SeqCst), 3);
     assert_paired(chat.messages());
 }
@@ -431,4 +535,39 @@ async fn a_tool_that_is_gone_is_said_to_be(store: impl ChatStore + Clone + 'stat
         bare.find("nobody").await.unwrap_err().kind(),
         ChatErrorKind::Store
     );
+}
+
+async fn a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever(
+    store: impl ChatStore + Clone + 'static,
+) {
+    let agent = Agent::new(ScriptedModel::new().text("done"), store.clone());
+    let chat = agent.create().await.unwrap();
+    chat.ask_later("go").await.unwrap();
+    // A holder takes what was sent, records that, and dies.
+    let short = Duration::from_millis(50);
+    let lease = store
+        .claim(chat.id(), "dies", short)
+        .await
+        .unwrap()
+        .unwrap();
+    let mut change = Change::default();
+    change.number = 1;
+    change.messages = vec![json!({ "role": "user", "text": "go" })];
+    change.taken = vec![1];
+    store.save(&lease, change).await.unwrap();
+    tokio::time::sleep(short * 2).await;
+
+    let found = agent.clone();
+    let id = chat.id().to_owned();
+    let done = async move {
+        while !found.find(&id).await.unwrap().is_idle() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let worker = Worker::new(agent).look_every(Duration::from_millis(10));
+    worker
+        .run(done, |chat, error| panic!("{chat}: {error}"))
+        .await;
+    let ready = store.claim_ready("me", short, 10).await.unwrap();
+    assert_eq!(ready, [], "there is nothing left to do");
 }

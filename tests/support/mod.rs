@@ -4,6 +4,7 @@
 pub mod asking;
 pub mod cassette;
 pub mod chat;
+pub mod mcp;
 pub mod proxy;
 pub mod requests;
 pub mod server;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::ToolError;
 use crate::input::{Answer, Fields, InputRequest, read_answer};
+use crate::transaction::{Lent, ToolTransaction};
 
 /// The arguments of a call, as the JSON text that the model wrote.
 ///
@@ -157,6 +158,50 @@ impl ToolCall {
         }
     }
 
+    /// How often this very call began to run, this time included: 1 the first time. It runs again where its
+    /// run was interrupted, and where a question that it asked was answered.
+    pub fn attempt(&self) -> u32 {
+        self.context.as_ref().map_or(1, |context| context.attempt())
+    }
+
+    /// The transaction in which the call acts, and in which its result is recorded: both happen, or neither,
+    /// so that what it does happens exactly once, even if the process dies. It is committed once the tool
+    /// has returned a result, and undone if that is an error, or the run is dropped.
+    ///
+    /// `T` is the transaction of the store in which the chat is: `SqliteTransaction`, `PostgresTransaction`,
+    /// or that of a store of your own. Each time the same one is given. Let go of it before you return, and
+    /// be quick: others may wait for it.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "sqlite", feature = "testing"))] {
+    /// use tool_core::store::SqliteTransaction;
+    /// use tool_core::{tool, ToolCall};
+    ///
+    /// /// Moves money between accounts.
+    /// #[tool]
+    /// async fn transfer(from: String, to: String, cents: u32, tool_call: &ToolCall) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    ///     let transaction = tool_call.transaction::<SqliteTransaction>().await?;
+    ///     let sql = "update accounts set cents = cents + ?2 where name = ?1";
+    ///     transaction.execute(sql, (&from, -i64::from(cents)))?;
+    ///     transaction.execute(sql, (&to, i64::from(cents)))?;
+    ///     Ok(format!("moved {cents} cents"))
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The chat is in no store, or in one of another kind; or the store's.
+    pub async fn transaction<T: Send + 'static>(&self) -> Result<ToolTransaction<T>, ToolError> {
+        let context = self.context.as_ref();
+        match context.and_then(|context| context.transaction()) {
+            Some(lending) => ToolTransaction::of(lending.await?),
+            None => Err(ToolError::new(
+                "the call runs outside a stored chat, so that there is no transaction for it",
+            )),
+        }
+    }
+
     /// Whether the call runs outside a chat, so that progress goes nowhere.
     pub fn is_detached(&self) -> bool {
         self.context.is_none()
@@ -173,6 +218,11 @@ impl ToolCall {
     /// Reports what the tool is doing, where the work cannot be counted.
     pub fn progress_message(&self, message: impl Into<String>) {
         self.report(message.into(), None, None);
+    }
+
+    /// Reports what the tool is doing, where it is not known how much there is: `value` units are done.
+    pub fn progress_so_far(&self, message: impl Into<String>, value: impl Amount) {
+        self.report(message.into(), Some(value.amount()), None);
     }
 
     /// Asks the user something and returns the answer.
@@ -349,6 +399,10 @@ pub struct Progress {
     pub total: Option<f64>,
 }
 
+/// A transaction that is about to be lent.
+pub(crate) type Lending<'a> =
+    Pin<Box<dyn Future<Output = Result<Box<dyn Lent>, ToolError>> + Send + 'a>>;
+
 /// The chat in which a call runs.
 pub(crate) trait CallContext: Send + Sync {
     /// Takes a report.
@@ -357,6 +411,12 @@ pub(crate) trait CallContext: Send + Sync {
     /// The answer to the next question of this run, if the user has given it. If not, the question
     /// is put, and the run will be dropped.
     fn ask(&self, request: InputRequest) -> Option<Answer>;
+
+    /// How often the call began to run, this time included.
+    fn attempt(&self) -> u32;
+
+    /// The transaction in which the call acts, if its chat is in a store.
+    fn transaction(&self) -> Option<Lending<'_>>;
 
     /// Waits until the run is over.
     fn ended(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;

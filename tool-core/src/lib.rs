@@ -30,6 +30,7 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tool;
+mod transaction;
 mod transcript;
 mod usage;
 
@@ -53,8 +54,9 @@ pub use schema::{Schema, SchemaError, normalize};
 pub use tool::{
     AfterCrash, Decision, FunctionTool, Injected, Named, Parameter, Redefined, Spill, Task,
     TaskPoll, Tool, ToolDefinition, ToolFailure, ToolFuture, ToolOutput, ToolReturn, ToolSet,
-    ToolSetError, ToolSetErrorKind,
+    ToolSetError, ToolSetErrorKind, ToolSource, ToolSourceFuture,
 };
+pub use transaction::ToolTransaction;
 pub use transcript::Transcript;
 pub use usage::Usage;
 

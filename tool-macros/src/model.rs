@@ -292,7 +292,9 @@ fn methods<'a>(
 /// A method called `resume` that takes no task is none of our business.
 fn is_resume(signature: &Signature) -> bool {
     signature.inputs.iter().any(|input| match input {
-        FnArg::Typed(typed) => pattern_name(&typed.pat).is_some_and(|name| name == "task"),
+        FnArg::Typed(typed) => {
+            pattern_name(&typed.pat).is_some_and(|name| name == "task" || name == "_task")
+        }
         FnArg::Receiver(_) => false,
     })
 }

@@ -9,6 +9,7 @@
 //! | go through a proxy, or trust an authority of your own | [`Provider::proxy`], [`Provider::root_certificate`] |
 //! | speak HTTP/2 with servers that offer it | the feature `http2` |
 //! | have a model in this process, with no key | `embedded`, with the feature of that name |
+//! | use the tools of an MCP server, and be one | `mcp`, with the feature of that name |
 //! | record real traffic, and replay it in tests | [`recording`] |
 //! | build a provider of your own | [`protocol`], [`sse`], [`retry`] |
 //!
@@ -24,6 +25,8 @@
 pub mod embedded;
 mod env;
 mod http;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod protocol;
 mod provider;
 pub mod recording;

@@ -1,7 +1,7 @@
 //! What goes on beside the runs of a process: their leases are renewed together, and cancellations that are
 //! sent to them are noticed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::mail::Mail;
 use crate::CancelHandle;
+use crate::run::Deadlines;
 use crate::store::{ChatStore, Lease};
 
 /// How long news are not looked at after they were.
@@ -28,7 +29,10 @@ struct Kept {
 struct Live {
     lease: Lease,
     cancel: CancelHandle,
-    lost: AtomicBool,
+    deadlines: Deadlines,
+    /// How much of what was sent was looked at.
+    seen: AtomicU64,
+    lost: Arc<AtomicBool>,
 }
 
 impl Live {
@@ -39,18 +43,22 @@ impl Live {
 }
 
 impl Keepers {
-    /// Renews a lease until what is returned is dropped.
+    /// Renews a lease until what is returned is dropped. `seen`: how much of what was sent was looked at.
     pub(super) fn keep(
         &self,
         store: &Arc<dyn ChatStore>,
         lease: Lease,
         length: Duration,
         cancel: CancelHandle,
+        (deadlines, lost): (Deadlines, Arc<AtomicBool>),
+        seen: u64,
     ) -> Keeper {
         let live = Arc::new(Live {
             lease,
             cancel,
-            lost: AtomicBool::new(false),
+            deadlines,
+            seen: AtomicU64::new(seen),
+            lost,
         });
         let mut kept = self.lock();
         kept.live.push(live.clone());
@@ -81,18 +89,20 @@ impl Keepers {
 async fn watch(keepers: Keepers, store: Arc<dyn ChatStore>, length: Duration) {
     let beat = length / 3;
     let mut renewed = Instant::now();
+    let mut moment = 0;
     loop {
-        let _ = store.wait(beat.saturating_sub(renewed.elapsed())).await;
+        let rest = beat.saturating_sub(renewed.elapsed());
+        moment = store.wait(moment, rest).await.unwrap_or(moment);
         let live = keepers.live();
         if live.is_empty() {
             return;
         }
-        for run in &live {
-            if was_cancelled(&*store, &run.lease.chat).await {
-                run.cancel.cancel();
-            }
-        }
+        cancel_those_told_to(&*store, &live).await;
         if renewed.elapsed() >= beat {
+            // What cannot be stopped is not waited for: others may take the chat.
+            let is_overdue = |run: &Arc<Live>| run.deadlines.is_overdue(length / 2);
+            let (overdue, live): (Vec<_>, Vec<_>) = live.into_iter().partition(is_overdue);
+            overdue.iter().for_each(|run| run.lose());
             let leases: Vec<Lease> = live.iter().map(|run| run.lease.clone()).collect();
             let began = Instant::now();
             match store.renew(&leases, length).await {
@@ -101,15 +111,29 @@ async fn watch(keepers: Keepers, store: Arc<dyn ChatStore>, length: Duration) {
                     live.iter().filter(is_lost).for_each(|run| run.lose());
                     renewed = began;
                 }
-                // The store is away. What was not renewed in time is lost.
-                Err(_) if renewed.elapsed() >= length => {
-                    live.iter().for_each(|run| run.lose());
-                    renewed = began;
-                }
+                // The store is away, perhaps only for this process: others may run the chats by now. What is
+                // finished is recorded none the less, if they do not.
+                Err(_) if renewed.elapsed() >= length => live.iter().for_each(|run| run.lose()),
                 Err(_) => {}
             }
         }
         sleep(REST.min(beat)).await;
+    }
+}
+
+/// Cancels the runs of chats that were cancelled. Only those are loaded to which something was sent.
+async fn cancel_those_told_to(store: &dyn ChatStore, live: &[Arc<Live>]) {
+    let chats: Vec<String> = live.iter().map(|run| run.lease.chat.clone()).collect();
+    let Ok(sent) = store.last_sent(&chats).await else {
+        return;
+    };
+    for (run, last) in live.iter().zip(sent) {
+        if last > run.seen.load(Ordering::SeqCst) {
+            if was_cancelled(store, &run.lease.chat).await {
+                run.cancel.cancel();
+            }
+            run.seen.store(last, Ordering::SeqCst);
+        }
     }
 }
 

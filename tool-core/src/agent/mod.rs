@@ -14,10 +14,13 @@ pub use worker::Worker;
 
 use crate::files::FileStore;
 use crate::store::ChatStore;
-use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet};
+use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet, ToolSource};
 
 /// How long a process may be silent before another one takes over its chats, unless it is said otherwise.
 const LEASE: Duration = Duration::from_secs(15);
+
+/// For how many leases a store that is away is waited for.
+const PATIENCE: u32 = 4;
 
 /// What chats have in common: model, instructions, tools, options, and the store in which they are kept.
 ///
@@ -46,12 +49,20 @@ struct Definition {
     store: Arc<dyn ChatStore>,
     instructions: Option<String>,
     tools: Vec<ToolSet>,
+    sources: Vec<Arc<dyn ToolSource>>,
     tool_options: ToolOptions,
     config: Config,
     files: Option<Arc<dyn FileStore>>,
     lease: Duration,
     owner: String,
     keepers: keeper::Keepers,
+}
+
+impl Definition {
+    /// How long the store may be away before a run gives up, and what it did since is lost with it.
+    fn patience(&self) -> Duration {
+        self.lease * PATIENCE
+    }
 }
 
 impl Agent {
@@ -62,6 +73,7 @@ impl Agent {
             store: Arc::new(store),
             instructions: None,
             tools: Vec::new(),
+            sources: Vec::new(),
             tool_options: ToolOptions::new(),
             config: Config::new(),
             files: None,
@@ -81,6 +93,14 @@ impl Agent {
     #[must_use]
     pub fn with_tools(self, tools: ToolSet) -> Self {
         self.changed(|agent| agent.tools.push(tools))
+    }
+
+    /// Lets the model call the tools of a source, beside those it can call already. See
+    /// [`Chat::with_tools_from`](crate::Chat::with_tools_from).
+    #[doc(alias = "with_mcp")]
+    #[must_use]
+    pub fn with_tools_from(self, source: impl ToolSource + 'static) -> Self {
+        self.changed(|agent| agent.sources.push(Arc::new(source)))
     }
 
     /// Says how the tools are used.
@@ -103,10 +123,17 @@ impl Agent {
     }
 
     /// Sets how long a process may be silent before another one takes over its chats: 15 seconds, unless
-    /// it is said otherwise. It is renewed three times as often.
+    /// it is said otherwise. It is renewed three times as often. A call that runs on for half as long beyond
+    /// its `max_run_time`, because it blocks its thread, counts as crashed too.
+    ///
+    /// While the store is away, runs wait for four times as long before they give up.
     #[must_use]
     pub fn with_lease(self, length: Duration) -> Self {
-        self.changed(|agent| agent.lease = length)
+        self.changed(|agent| {
+            agent.lease = length;
+            // Those of another length are renewed at another pace.
+            agent.keepers = keeper::Keepers::default();
+        })
     }
 
     /// Makes an empty chat.
@@ -138,6 +165,15 @@ impl Agent {
         StoredChat::load(self, id.into()).await
     }
 
+    /// Removes the chat of this id, with all that was sent to it.
+    ///
+    /// # Errors
+    ///
+    /// The store's. A chat that is not there is none the less gone.
+    pub async fn delete(&self, id: &str) -> Result<(), ChatError> {
+        Ok(self.0.store.delete(id).await?)
+    }
+
     fn changed(mut self, change: impl FnOnce(&mut Definition)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
@@ -157,6 +193,9 @@ impl Agent {
         }
         for tools in &agent.tools {
             chat = chat.with_tools(tools.clone());
+        }
+        for source in &agent.sources {
+            chat = chat.with_tools_from(source.clone());
         }
         chat
     }

@@ -1,16 +1,16 @@
 //! One chat of an agent.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Agent;
-use super::keeper::Keeper;
 use super::mail::Mail;
 use crate::run::{Journal, PendingCall};
-use crate::store::{Lease, Next, Sent, StoreError, StoreErrorKind, Stored};
+use crate::store::{Lease, Next, Sent, StoreError, StoreErrorKind, Stored, patiently};
 use crate::{
     Arguments, CallRef, Chat, ChatError, ChatErrorKind, Decision, InputRequest, Message,
     PendingApproval, Task, ToolCall, Turn, Usage, UserMessage,
@@ -18,6 +18,9 @@ use crate::{
 
 /// How long a chat rests whose run failed before a worker tries again.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// The same where it was the store that failed: what it was is loaded anew.
+const AFTER_STORE_FAILURE: Duration = Duration::from_secs(1);
 
 /// How often a task is asked for that does not say.
 const POLL: Duration = Duration::from_secs(10);
@@ -29,16 +32,23 @@ pub struct StoredChat {
     id: String,
     chat: Chat,
     running: bool,
+    /// Whether something was sent that is not part of the chat yet.
+    has_mail: bool,
 }
 
 impl StoredChat {
-    pub(super) async fn load(agent: &Agent, id: String) -> Result<Self, ChatError> {
-        let mut chat = StoredChat {
+    pub(super) fn empty(agent: &Agent, id: String) -> Self {
+        StoredChat {
             agent: agent.clone(),
             chat: agent.chat(),
             id,
             running: false,
-        };
+            has_mail: false,
+        }
+    }
+
+    pub(super) async fn load(agent: &Agent, id: String) -> Result<Self, ChatError> {
+        let mut chat = StoredChat::empty(agent, id);
         chat.reload().await?;
         Ok(chat)
     }
@@ -70,6 +80,7 @@ impl StoredChat {
         let messages: Vec<Message> = read(&stored.messages, &self.id)?;
         let calls: Vec<PendingCall> = read(&stored.calls, &self.id)?;
         self.running = stored.running;
+        self.has_mail = !stored.inbox.is_empty();
         self.chat.become_stored(&self.id, messages, calls.clone());
         Ok(calls)
     }
@@ -77,6 +88,12 @@ impl StoredChat {
     /// Whether a process ran the chat when it was last loaded.
     pub fn running(&self) -> bool {
         self.running
+    }
+
+    /// Whether nothing was left to do when it was last loaded: all that was asked is answered, nothing was
+    /// sent since, and no process runs it.
+    pub fn is_idle(&self) -> bool {
+        !self.running && !self.has_mail && self.chat.can_be_asked()
     }
 
     /// The messages so far.
@@ -132,7 +149,9 @@ impl StoredChat {
     ///
     /// The store's.
     pub async fn ask_later(&self, message: impl Into<UserMessage>) -> Result<(), ChatError> {
-        self.send(String::new(), &Mail::Ask(Box::new(message.into())))
+        // A key of its own, so that it is kept once, however often it has to be sent.
+        let key = crate::chat::random_id("ask");
+        self.send(key, &Mail::Ask(Box::new(message.into())))
             .await
             .map(drop)
     }
@@ -160,6 +179,7 @@ impl StoredChat {
     ) -> Result<(), ChatError> {
         let call = call.into();
         self.reload().await?;
+        self.chat.list_tools().await?;
         // The same checks as in memory, on a copy.
         self.chat.approve_with(call.clone(), arguments.clone())?;
         let edited = Some(Arguments::from(arguments));
@@ -306,7 +326,9 @@ impl StoredChat {
             true => Sent::new(body),
             false => Sent::once(key, body),
         };
-        Ok(self.agent.0.store.send(&self.id, sent).await?)
+        let agent = &self.agent.0;
+        let send = || agent.store.send(&self.id, sent.clone());
+        Ok(patiently(agent.patience(), send).await?)
     }
 
     /// Runs the loop until the model has answered or the chat has to wait. While another process runs it,
@@ -323,7 +345,7 @@ impl StoredChat {
             .claim(&self.id, &agent.owner, agent.lease)
             .await?
         {
-            Some(lease) => self.complete_under(lease).await,
+            Some(lease) => self.complete_under(lease, &AtomicBool::new(false)).await,
             None => {
                 self.reload().await?;
                 Ok(Turn::Running)
@@ -331,24 +353,16 @@ impl StoredChat {
         }
     }
 
-    pub(super) async fn complete_under(&mut self, lease: Lease) -> Result<Turn, ChatError> {
+    /// Runs it under a lease that was taken, and gives that back. Once `stop` is set it does so after the
+    /// step that it is at.
+    pub(super) async fn complete_under(
+        &mut self,
+        lease: Lease,
+        stop: &AtomicBool,
+    ) -> Result<Turn, ChatError> {
         let agent = self.agent.0.clone();
-        let stored = agent.store.load(&self.id, 0).await?;
-        let calls = self.show(&stored)?;
-        let journal = Journal::new(
-            agent.store.clone(),
-            lease.clone(),
-            stored.messages.len(),
-            calls,
-        );
-        self.chat.set_journal(Some(journal));
-        let cancel = self.chat.cancel_handle();
-        let keeper = agent
-            .keepers
-            .keep(&agent.store, lease.clone(), agent.lease, cancel);
         let mut seen = 0;
-        let turn = self.run(&keeper, &mut seen).await;
-        drop(keeper);
+        let turn = self.run(&lease, stop, &mut seen).await;
         self.chat.set_journal(None);
         let next = match &turn {
             Ok(Turn::Paused(pause)) if !pause.tasks.is_empty() => {
@@ -358,25 +372,56 @@ impl StoredChat {
                     .map(|(_, task)| task.poll_interval.unwrap_or(POLL));
                 Next::After(waits.min().unwrap_or(POLL))
             }
+            Ok(Turn::Running) => Next::Ready,
             Ok(_) => Next::Sent,
+            Err(error) if error.kind() == ChatErrorKind::Store => Next::After(AFTER_STORE_FAILURE),
             Err(_) => Next::After(AFTER_FAILURE),
         };
-        let released = agent.store.release(&lease, next, seen).await;
-        self.running = false;
+        let release = || agent.store.release(&lease, next, seen);
+        let released = patiently(agent.patience(), release).await;
+        (self.running, self.has_mail) = (false, false);
         match (turn, released) {
             (Ok(_), Err(error)) => Err(error.into()),
             (turn, _) => turn,
         }
     }
 
-    async fn run(&mut self, keeper: &Keeper, seen: &mut u64) -> Result<Turn, ChatError> {
+    async fn run(
+        &mut self,
+        lease: &Lease,
+        stop: &AtomicBool,
+        seen: &mut u64,
+    ) -> Result<Turn, ChatError> {
+        let agent = self.agent.0.clone();
+        let stored = self.load_after(0).await?;
+        let calls = self.show(&stored)?;
+        let journal = Journal::new(
+            agent.store.clone(),
+            lease.clone(),
+            agent.patience(),
+            stored.messages.len(),
+            calls,
+        );
+        let watched = (journal.deadlines().clone(), journal.lost());
+        self.chat.set_journal(Some(journal));
         self.take_mail(seen).await?;
+        // A cancellation that was sent before this run, which was just taken, does not end it.
+        let keeper = agent.keepers.keep(
+            &agent.store,
+            lease.clone(),
+            agent.lease,
+            self.chat.cancel_handle(),
+            watched,
+            *seen,
+        );
         loop {
-            let turn = self.chat.step().await;
+            if stop.load(Ordering::SeqCst) {
+                return Ok(Turn::Running);
+            }
+            let turn = self.chat.step().await?;
             if keeper.has_lost() {
                 return Err(StoreError::lease_lost(&self.id).into());
             }
-            let turn = turn?;
             let took = self.take_mail(seen).await?;
             match turn {
                 // A cancellation that arrived while this ran is what ended it.
@@ -390,10 +435,11 @@ impl StoredChat {
     /// Takes what was sent, as far as the chat is ready for it. Whether it has something new to do.
     async fn take_mail(&mut self, seen: &mut u64) -> Result<bool, ChatError> {
         let known = self.chat.messages().len() as u64;
-        let stored = self.agent.0.store.load(&self.id, known).await?;
+        let stored = self.load_after(known).await?;
         let mut took = false;
+        // All that was sent so far, also what a holder before took and died.
+        *seen = stored.last_sent;
         for (number, sent) in stored.inbox {
-            *seen = (*seen).max(number);
             // What cannot be read is no longer waited for.
             let Ok(mail) = serde_json::from_value::<Mail>(sent.body) else {
                 self.took(number);
@@ -420,6 +466,12 @@ impl StoredChat {
         Ok(took)
     }
 
+    async fn load_after(&self, known: u64) -> Result<Stored, StoreError> {
+        let agent = &self.agent.0;
+        let load = || agent.store.load(&self.id, known);
+        patiently(agent.patience(), load).await
+    }
+
     fn took(&mut self, number: u64) {
         if let Some(journal) = self.chat.journal() {
             journal.take(number);
@@ -433,6 +485,7 @@ impl fmt::Debug for StoredChat {
             .field("id", &self.id)
             .field("chat", &self.chat)
             .field("running", &self.running)
+            .field("has_mail", &self.has_mail)
             .finish_non_exhaustive()
     }
 }

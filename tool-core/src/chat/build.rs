@@ -10,7 +10,7 @@ use crate::files::FileStore;
 use crate::run::{Hub, restore};
 use crate::{
     Event, Limits, Message, Model, Progress, RequestOptions, Spill, ToolCall, ToolResult, ToolSet,
-    Transcript,
+    ToolSource, Transcript,
 };
 
 impl Chat {
@@ -19,6 +19,8 @@ impl Chat {
         Chat {
             model: Arc::new(model),
             tools: ToolSet::new(),
+            sources: Default::default(),
+            listed_at: 0,
             tool_options: ToolOptions::new(),
             instructions: None,
             config: Config::new(),
@@ -40,10 +42,24 @@ impl Chat {
     /// is reported by the next verb.
     #[must_use]
     pub fn with_tools(mut self, tools: ToolSet) -> Self {
-        match self.tools.try_union(&tools) {
-            Ok(tools) => self.tools = tools,
+        match self.sources.own().try_union(&tools) {
+            Ok(tools) => {
+                self.sources.set_own(tools);
+                self.tools = self.sources.all();
+            }
             Err(error) => self.fault = Some(error.to_string()),
         }
+        self
+    }
+
+    /// Lets the model call the tools of a source, beside those it can call already: of an MCP server, for
+    /// example. They are listed when the chat is first used, and again before the first request after each
+    /// question of the user, so that what the model is told of them stays the same within a turn. A name that
+    /// is taken gets the source's label before it.
+    #[doc(alias = "with_mcp")]
+    #[must_use]
+    pub fn with_tools_from(mut self, source: impl ToolSource + 'static) -> Self {
+        self.sources.add(Arc::new(source));
         self
     }
 
@@ -55,11 +71,12 @@ impl Chat {
         self.with_tools(tools.all_deferred())
     }
 
-    /// Takes all tools away. The options stay.
+    /// Takes all tools away, those of sources too. The options stay.
     #[must_use]
     pub fn without_tools(self) -> Self {
         Chat {
             tools: ToolSet::new(),
+            sources: Default::default(),
             fault: None,
             ..self
         }

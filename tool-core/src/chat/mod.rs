@@ -4,6 +4,7 @@ mod build;
 mod config;
 mod decide;
 mod options;
+mod sources;
 mod stored;
 mod turn;
 
@@ -22,6 +23,7 @@ use crate::run::driver::{self, Driver, Pass};
 use crate::run::{
     CancelHandle, Cancellation, Event, Events, Hub, Journal, Next, Outbox, Round, next,
 };
+use crate::tool::Sources;
 use crate::{
     AssistantMessage, ChatError, ChatErrorKind, Limits, Message, Model, Tool, ToolChoice, ToolSet,
     Transcript, Usage, UserMessage,
@@ -54,6 +56,10 @@ use crate::{
 pub struct Chat {
     model: Arc<dyn Model>,
     tools: ToolSet,
+    /// What the tools are made of.
+    sources: Sources,
+    /// How long the transcript was when the sources were last asked.
+    listed_at: usize,
     tool_options: ToolOptions,
     instructions: Option<String>,
     config: Config,
@@ -83,6 +89,7 @@ impl Chat {
     /// [`PendingToolCalls`](ChatErrorKind::PendingToolCalls) while calls wait for a decision or a
     /// task; else as [`complete`](Chat::complete).
     pub async fn ask(&mut self, message: impl Into<UserMessage>) -> Result<Turn, ChatError> {
+        self.list_tools().await?;
         self.check()?;
         self.ask_later(message)?;
         self.complete().await
@@ -168,6 +175,13 @@ impl Chat {
         if !self.round.is_empty() {
             let text = "calls of the last answer have no result yet; call `run_tools` first";
             return Err(ChatError::new(ChatErrorKind::PendingToolCalls, text));
+        }
+        if self.begins_turn() {
+            let Some(listed) = self.ask_sources().await else {
+                self.cancellation.take();
+                return Ok(None);
+            };
+            listed?;
         }
         self.check()?;
         let tools = match self.model.searches_tools() {
@@ -263,6 +277,7 @@ impl Chat {
     }
 
     async fn pass(&mut self) -> Result<Pass, ChatError> {
+        self.list_tools().await?;
         let resume = !std::mem::replace(&mut self.resumed, true);
         let mut driver = self.driver();
         let pass = driver.run_tools(resume).await;

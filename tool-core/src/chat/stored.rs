@@ -22,6 +22,8 @@ impl Chat {
         self.transcript = messages.into_iter().collect::<Transcript>();
         self.round = Round { calls };
         self.outbox = Default::default();
+        // What was to end an earlier run ends none of the later ones.
+        self.cancellation = Default::default();
         self.resumed = false;
     }
 

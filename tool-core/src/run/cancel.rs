@@ -20,7 +20,7 @@ impl CancelHandle {
 }
 
 /// The receiving end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cancellation(Arc<watch::Sender<bool>>);
 
 impl Default for Cancellation {

@@ -7,8 +7,8 @@ use std::task::Waker;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::Hub;
-use crate::call::CallContext;
+use super::{Acting, Hub, PendingCall};
+use crate::call::{CallContext, Lending};
 use crate::{Answer, InputRequest, Progress};
 
 /// A question that was put, and its answer once there is one.
@@ -23,6 +23,8 @@ pub(crate) struct RunContext {
     hub: Arc<Hub>,
     state: Mutex<State>,
     ended: watch::Sender<bool>,
+    attempt: u32,
+    acting: Option<Acting>,
 }
 
 struct State {
@@ -35,8 +37,9 @@ struct State {
 }
 
 impl RunContext {
-    pub(crate) fn new(hub: Arc<Hub>, questions: &[Question]) -> Self {
-        let answered = questions
+    pub(crate) fn new(hub: Arc<Hub>, pending: &PendingCall, acting: Option<Acting>) -> Self {
+        let answered = pending
+            .questions
             .iter()
             .filter(|question| question.answer.is_some())
             .cloned()
@@ -50,6 +53,8 @@ impl RunContext {
                 waker: None,
             }),
             ended: watch::Sender::new(false),
+            attempt: pending.attempts,
+            acting,
         }
     }
 
@@ -71,6 +76,11 @@ impl RunContext {
     /// Says that the run is over. A tool on a thread of its own may not know it yet: it is heard no more.
     pub(crate) fn end(&self) {
         self.ended.send_replace(true);
+    }
+
+    /// Where the call gets its transaction, if its chat is in a store.
+    pub(crate) fn acting(&self) -> Option<&Acting> {
+        self.acting.as_ref()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -99,6 +109,15 @@ impl CallContext for RunContext {
             waker.wake();
         }
         None
+    }
+
+    fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    fn transaction(&self) -> Option<Lending<'_>> {
+        let acting = self.acting.as_ref()?;
+        Some(Box::pin(acting.transaction()))
     }
 
     fn ended(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {

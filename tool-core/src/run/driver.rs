@@ -18,8 +18,8 @@ use super::{
 use crate::files::FileStore;
 use crate::model::{Delta, Request};
 use crate::{
-    AfterCrash, AssistantMessage, Calls, ChatError, Decision, Message, Model, ModelError, Outcome,
-    Spill, Task, ToolResult, ToolSet, Transcript,
+    AfterCrash, AssistantMessage, Calls, ChatError, ChatErrorKind, Decision, Message, Model,
+    ModelError, Outcome, Spill, Task, ToolResult, ToolSet, Transcript,
 };
 
 /// How a pass over the calls of an answer ended.
@@ -105,7 +105,12 @@ impl Driver<'_> {
     /// Sees to all calls that are ready. `resume`: also to those that paused on a task.
     pub(crate) async fn run_tools(&mut self, resume: bool) -> Result<Pass, ChatError> {
         let pass = self.pass(resume).await;
+        if let (Ok(Pass::Cancelled), Some(journal)) = (&pass, &self.journal) {
+            journal.check()?;
+        }
         match &pass {
+            // What is recorded is the truth, which is loaded anew: nothing is made up here.
+            Err(error) if error.kind() == ChatErrorKind::Store => return pass,
             Ok(Pass::Done) => {}
             Ok(Pass::Cancelled) => self.end(|call| unfinished(call, "The run was cancelled")),
             Err(_) => self.end(|call| unfinished(call, "Another tool failed and stopped the run")),
@@ -321,7 +326,13 @@ impl Driver<'_> {
         // A task is kept while it is resumed: a run that is dropped can resume it again.
         if task.is_none() {
             pending.state = CallState::Started;
+            pending.attempts += 1;
         }
+        let limit = tool.definition().max_run_time().or(self.max_run_time);
+        let key = pending.call.idempotency_key();
+        let journal = self.journal.as_deref();
+        let acting = journal.map(|journal| journal.acting(index, pending));
+        let deadline = limit.and_then(|limit| Some(journal?.deadlines().begin(key, limit)));
         let call = pending.approved_call();
         self.hub.call(&call);
         let spill = self
@@ -330,11 +341,12 @@ impl Driver<'_> {
         let order = Order {
             tool,
             call,
-            context: Arc::new(RunContext::new(self.hub.clone(), &pending.questions)),
+            context: Arc::new(RunContext::new(self.hub.clone(), pending, acting)),
             task,
-            max_run_time: self.max_run_time,
+            max_run_time: limit,
             spill,
             outbox: self.outbox.clone(),
+            deadline,
         };
         let contents = self.trace_contents;
         Some(async move {
@@ -363,6 +375,7 @@ impl Driver<'_> {
                 pending.state = CallState::Paused(task);
             }
             Ran::Left => return self.collect(),
+            Ran::Unrecorded(error) => return Err(error.into()),
             Ran::Asked(answered, request) => {
                 let pending = &mut self.round.calls[index];
                 // One that was answered and is now put otherwise is not asked as it was again.

@@ -34,6 +34,8 @@ pub enum ChatErrorKind {
     InvalidInput,
     /// The tools or options of the chat contradict each other.
     Configuration,
+    /// A source of tools could not say which it has; the source is a [`ToolError`].
+    ToolSource,
     /// The store of the chat failed, or another process runs the chat now; the source is a
     /// [`StoreError`](crate::store::StoreError).
     Store,
@@ -56,6 +58,14 @@ impl ChatError {
         }
     }
 
+    pub(crate) fn tool_source(error: ToolError) -> Self {
+        ChatError {
+            kind: ChatErrorKind::ToolSource,
+            text: "the tools of a source could not be listed".into(),
+            source: Some(Box::new(error)),
+        }
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> ChatErrorKind {
         self.kind
@@ -68,7 +78,14 @@ impl ChatError {
             .and_then(|source| source.downcast_ref())
     }
 
-    /// The tool's fatal error, where that is the cause.
+    /// The store's error, where that is the cause.
+    pub fn store_error(&self) -> Option<&StoreError> {
+        self.source
+            .as_deref()
+            .and_then(|source| source.downcast_ref())
+    }
+
+    /// The error of a tool, or of a source of tools, where that is the cause.
     pub fn tool_error(&self) -> Option<&ToolError> {
         self.source
             .as_deref()
@@ -80,7 +97,7 @@ impl From<StoreError> for ChatError {
     fn from(error: StoreError) -> Self {
         ChatError {
             kind: ChatErrorKind::Store,
-            text: error.to_string(),
+            text: "the store failed".into(),
             source: Some(Box::new(error)),
         }
     }

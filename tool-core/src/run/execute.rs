@@ -11,7 +11,8 @@ use bytes::Bytes;
 
 use super::outbox::Unkept;
 use super::spill::SpillOver;
-use super::{Outbox, RunContext};
+use super::{Deadline, Outbox, RunContext};
+use crate::store::{StoreError, StoreErrorKind};
 use crate::{
     InputRequest, Outcome, Task, Tool, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult,
 };
@@ -23,6 +24,8 @@ pub(crate) enum Ran {
     /// It asks the user; so many questions were answered before.
     Asked(usize, InputRequest),
     Fatal(ToolResult, ToolError),
+    /// Whether it took effect, and its result was recorded with that, only the store knows.
+    Unrecorded(StoreError),
     /// It is in the outbox.
     Left,
 }
@@ -34,15 +37,38 @@ pub(crate) struct Order {
     pub(crate) context: Arc<RunContext>,
     /// The task that it paused on.
     pub(crate) task: Option<Task>,
-    /// How long it may take, where the tool does not say.
+    /// How long it may take.
     pub(crate) max_run_time: Option<Duration>,
     /// What is done with a result that is too long.
     pub(crate) spill: Option<SpillOver>,
     pub(crate) outbox: Outbox,
+    /// Until when its run should have ended, for those who wait for that.
+    pub(crate) deadline: Option<Deadline>,
 }
 
 /// Runs a call, and keeps a result that is too long. A panic anywhere is a failure of the call.
-pub(crate) async fn execute(mut order: Order) -> Ran {
+pub(crate) async fn execute(order: Order) -> Ran {
+    let call = order.call.clone();
+    let context = order.context.clone();
+    let ran = execute_unsettled(order).await;
+    let Some(acting) = context.acting() else {
+        return ran;
+    };
+    let result = match &ran {
+        Ran::Done(result) => Some(result),
+        _ => None,
+    };
+    match acting.settle(result).await {
+        Ok(()) => ran,
+        Err(error) if error.kind() == StoreErrorKind::Refused => {
+            Ran::Done(ToolResult::new(&call, Outcome::Error, error.to_string()))
+        }
+        Err(error) => Ran::Unrecorded(error),
+    }
+}
+
+/// The same, but that a transaction that it began is open.
+async fn execute_unsettled(mut order: Order) -> Ran {
     let call = order.call.clone();
     let outbox = order.outbox.clone();
     let spill = order.spill.take();
@@ -108,9 +134,9 @@ async fn run(order: Order) -> Ran {
         context,
         task,
         max_run_time,
+        deadline: _deadline,
         ..
     } = order;
-    let limit = tool.definition().max_run_time().or(max_run_time);
     let blocking = tool.definition().is_blocking();
     let resumes = task.is_some();
     let call = call.attached(context.clone());
@@ -129,7 +155,7 @@ async fn run(order: Order) -> Ran {
             None => Poll::Pending,
         },
     });
-    let ran = match limit {
+    let ran = match max_run_time {
         Some(limit) => tokio::time::timeout(limit, run).await.map_err(|_| limit),
         None => Ok(run.await),
     };

@@ -26,6 +26,9 @@ pub(crate) struct PendingCall {
     pub(crate) approved: Option<Approved>,
     /// Whether an earlier run of it may have taken effect.
     pub(crate) possibly_done: bool,
+    /// How often it began to run.
+    #[serde(default)]
+    pub(crate) attempts: u32,
     /// What it asked the user, in order; the last one may lack its answer.
     pub(crate) questions: Vec<Question>,
     /// The task that it paused on last.
@@ -73,6 +76,7 @@ impl Round {
             needs_approval: None,
             approved: None,
             possibly_done: false,
+            attempts: 0,
             questions: Vec::new(),
             task: None,
         });

@@ -31,6 +31,8 @@ pub enum StoreErrorKind {
     Full,
     /// What is stored cannot be read.
     Corrupt,
+    /// The store has no means for that, or a rule of the database forbids it.
+    Refused,
 }
 
 impl StoreError {
@@ -62,6 +64,22 @@ impl StoreError {
             StoreErrorKind::NotFound,
             format!("there is no chat `{chat}`"),
         )
+    }
+
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn newer(chat: &str) -> Self {
+        let text = format!("the chat `{chat}` was stored by a later version: use that");
+        StoreError::new(StoreErrorKind::NewerFormat, text)
+    }
+
+    pub(crate) fn exists(chat: &str) -> Self {
+        let text = format!("there is a chat `{chat}` already");
+        StoreError::new(StoreErrorKind::Exists, text)
+    }
+
+    pub(crate) fn conflict(chat: &str) -> Self {
+        let text = format!("the chat `{chat}` has changed meanwhile");
+        StoreError::new(StoreErrorKind::Conflict, text)
     }
 
     pub(crate) fn lease_lost(chat: &str) -> Self {

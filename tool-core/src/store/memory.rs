@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use super::{
-    Change, ChatStore, Lease, Next, Sent, StoreError, StoreErrorKind, StoreFuture, Stored,
-};
+use super::changes::Changes;
+use super::{Change, ChatStore, Lease, Next, Sent, StoreError, StoreFuture, Stored};
 
 /// Chats in memory, for tests and for applications that may forget. Clones share them.
 #[derive(Clone, Default)]
@@ -18,7 +17,7 @@ pub struct MemoryChats(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     chats: Mutex<HashMap<String, Entry>>,
-    changed: Notify,
+    changes: Changes,
 }
 
 #[derive(Default)]
@@ -30,6 +29,8 @@ struct Entry {
     /// How much of the inbox its last holder has looked at.
     seen: u64,
     token: u64,
+    /// How many changes were recorded under the token.
+    changes: u64,
     owner: Option<(String, Instant)>,
     /// When it is ready without anything being sent; `None`: never.
     due: Option<Instant>,
@@ -48,14 +49,14 @@ impl Entry {
 
     fn claim(&mut self, chat: &str, owner: &str, until: Instant) -> Lease {
         self.token += 1;
+        self.changes = 0;
         self.owner = Some((owner.to_owned(), until));
         self.due = None;
         Lease::new(chat, owner, self.token)
     }
 
-    fn check(&self, lease: &Lease, now: Instant) -> Result<(), StoreError> {
-        let is_ours = self.token == lease.token && self.is_held(now);
-        match is_ours {
+    fn check(&self, lease: &Lease) -> Result<(), StoreError> {
+        match self.token == lease.token && self.owner.is_some() {
             true => Ok(()),
             false => Err(StoreError::lease_lost(&lease.chat)),
         }
@@ -90,10 +91,16 @@ impl ChatStore for MemoryChats {
         Box::pin(async move {
             let mut chats = self.chats();
             if chats.contains_key(chat) {
-                let text = format!("there is a chat `{chat}` already");
-                return Err(StoreError::new(StoreErrorKind::Exists, text));
+                return Err(StoreError::exists(chat));
             }
             chats.insert(chat.to_owned(), Entry::default());
+            Ok(())
+        })
+    }
+
+    fn delete<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.chats().remove(chat);
             Ok(())
         })
     }
@@ -113,6 +120,7 @@ impl ChatStore for MemoryChats {
                     inbox: inbox
                         .map(|(index, (sent, _))| (index as u64 + 1, sent.clone()))
                         .collect(),
+                    last_sent: entry.inbox.len() as u64,
                     running: entry.is_held(now),
                 })
             })
@@ -155,7 +163,7 @@ impl ChatStore for MemoryChats {
             let mut lost = Vec::new();
             for lease in leases {
                 let renewed = self.with(&lease.chat, |entry, now| {
-                    entry.check(lease, now)?;
+                    entry.check(lease)?;
                     entry.owner = Some((lease.owner.clone(), now + length));
                     Ok(())
                 });
@@ -169,12 +177,16 @@ impl ChatStore for MemoryChats {
 
     fn save<'a>(&'a self, lease: &'a Lease, change: Change) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.with(&lease.chat, |entry, now| {
-                entry.check(lease, now)?;
-                if entry.messages.len() as u64 != change.messages_before {
-                    let text = format!("the chat `{}` has changed meanwhile", lease.chat);
-                    return Err(StoreError::new(StoreErrorKind::Conflict, text));
+            self.with(&lease.chat, |entry, _| {
+                entry.check(lease)?;
+                if change.number == entry.changes {
+                    return Ok(());
                 }
+                let is_next = change.number == entry.changes + 1;
+                if !is_next || entry.messages.len() as u64 != change.messages_before {
+                    return Err(StoreError::conflict(&lease.chat));
+                }
+                entry.changes = change.number;
                 entry.messages.extend(change.messages);
                 if change.clear_calls {
                     entry.calls.clear();
@@ -199,9 +211,12 @@ impl ChatStore for MemoryChats {
     fn release<'a>(&'a self, lease: &'a Lease, next: Next, seen: u64) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             self.with(&lease.chat, |entry, now| {
-                entry.check(lease, now)?;
+                if entry.token == lease.token && entry.owner.is_none() {
+                    return Ok(());
+                }
+                entry.check(lease)?;
                 entry.owner = None;
-                entry.seen = seen;
+                entry.seen = entry.seen.max(seen);
                 entry.due = match next {
                     Next::Sent => None,
                     Next::After(wait) => Some(now + wait),
@@ -209,7 +224,7 @@ impl ChatStore for MemoryChats {
                 };
                 Ok(())
             })?;
-            self.0.changed.notify_waiters();
+            self.0.changes.tell();
             Ok(())
         })
     }
@@ -225,15 +240,20 @@ impl ChatStore for MemoryChats {
                 entry.inbox.push((sent, false));
                 Ok(None)
             })?;
-            self.0.changed.notify_waiters();
+            self.0.changes.tell();
             Ok(first)
         })
     }
 
-    fn wait<'a>(&'a self, limit: Duration) -> StoreFuture<'a, ()> {
+    fn last_sent<'a>(&'a self, chats: &'a [String]) -> StoreFuture<'a, Vec<u64>> {
         Box::pin(async move {
-            let _ = tokio::time::timeout(limit, self.0.changed.notified()).await;
-            Ok(())
+            let known = self.chats();
+            let last = |chat: &String| known.get(chat).map_or(0, |entry| entry.inbox.len() as u64);
+            Ok(chats.iter().map(last).collect())
         })
+    }
+
+    fn wait<'a>(&'a self, after: u64, limit: Duration) -> StoreFuture<'a, u64> {
+        Box::pin(async move { Ok(self.0.changes.wait(after, limit).await) })
     }
 }

@@ -132,7 +132,7 @@ impl ToolDefinition {
     }
 
     /// What is merged verbatim into the tool's declaration for a protocol (`chat_completions`,
-    /// `responses`, `anthropic`, `gemini`).
+    /// `responses`, `anthropic`, `gemini`, `mcp`).
     pub fn provider_options(&self, protocol: &str) -> impl Iterator<Item = (&String, &Value)> {
         let fits =
             move |options: &&ProviderMembers| options.protocol.is_none_or(|only| only == protocol);

@@ -10,6 +10,7 @@ mod rank;
 mod redefined;
 mod search;
 mod set;
+mod source;
 mod spec;
 mod task;
 
@@ -25,6 +26,8 @@ pub use output::{ToolFailure, ToolOutput, ToolReturn};
 pub use param::{Injected, Parameter};
 pub use redefined::Redefined;
 pub use set::{ToolSet, ToolSetError, ToolSetErrorKind};
+pub(crate) use source::Sources;
+pub use source::{ToolSource, ToolSourceFuture};
 pub use task::{Task, TaskPoll};
 pub(crate) use task::{stored as stored_task, stored_option as stored_task_option};
 

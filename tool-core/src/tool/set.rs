@@ -87,6 +87,11 @@ impl ToolSet {
         ToolSet::try_from_tools(self.0.tools.iter().chain(&other.0.tools).cloned())
     }
 
+    /// Whether it is the very same set, so that what was rendered of it holds for both.
+    pub(crate) fn is_same(&self, other: &ToolSet) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.0.by_name.get(name).map(|index| &self.0.tools[*index])

@@ -92,7 +92,7 @@ pub(super) fn resume(
             .position(|param| param.ident.unraw() == name.unraw());
         inputs.push(match position {
             _ if name == "tool_call" => Input::ToolCall(typed.ty.clone()),
-            _ if name == "task" => Input::Task {
+            _ if name == "task" || name == "_task" => Input::Task {
                 by_reference: matches!(shape::plain(&typed.ty), Type::Reference(_)),
             },
             Some(index) => Input::Param(index, borrowing(&typed.ty)),

@@ -85,7 +85,13 @@ const WORDS: &[Word] = &[
     Word::new("crate", "a path", "crate = my_crate::tool_core"),
 ];
 
-const PROTOCOLS: &[&str] = &["chat_completions", "responses", "anthropic", "gemini"];
+const PROTOCOLS: &[&str] = &[
+    "chat_completions",
+    "responses",
+    "anthropic",
+    "gemini",
+    "mcp",
+];
 const AFTER_CRASH: &[&str] = &["rerun", "review", "report"];
 
 pub(crate) fn tool(tokens: TokenStream, errors: &mut Errors) -> ToolArguments {
