@@ -1,325 +1,390 @@
-//! P4: proxies, of the environment and of one's own.
+//! P4: a proxy is used where it is named, and its login is never shown.
 #![allow(clippy::unwrap_used)]
 
-#[path = "support/tls.rs"]
-mod tls;
+mod support;
 
+use std::error::Error;
+use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 
-use serde_json::json;
-use tls::{TlsServer, authority};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tool_core::{Chat, ModelError, ModelErrorKind};
+use support::proxy::{Does, Proxy};
+use support::server::Server;
+use support::tls::AUTHORITY;
+use support::vendors::{answer, ask};
+use tool_core::{ModelError, ModelErrorKind};
 use tool_providers::{Compatible, Provider};
 
-fn answer() -> String {
-    json!({ "choices": [{ "message": { "content": "reached" }, "finish_reason": "stop" }] })
-        .to_string()
+const PASSWORD: &str = "p%40ss-0123456789";
+
+/// What the password is, and how it stands in a header with its user.
+const PLAIN: &str = "p@ss-0123456789";
+const ENCODED: &str = "YWxhZGRpbjpwQHNzLTAxMjM0NTY3ODk=";
+
+/// What only a proxy can find.
+const FAR: &str = "model.example";
+
+fn with_login(proxy: &Proxy) -> String {
+    format!("http://aladdin:{PASSWORD}@{}", proxy.authority)
 }
 
-/// A proxy that leads everything to one server, or answers itself, and keeps the heads that it was shown.
-#[derive(Clone)]
-struct Proxy {
-    address: String,
-    heads: Arc<Mutex<Vec<String>>>,
-}
-
-#[derive(Clone)]
-enum Behaviour {
-    Http { server: String },
-    Refuses,
-    Socks { server: String, asks_login: bool },
-}
-
-impl Proxy {
-    async fn start(behaviour: Behaviour) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let proxy = Proxy {
-            address: listener.local_addr().unwrap().to_string(),
-            heads: Arc::default(),
-        };
-        let shared = proxy.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (shared, behaviour) = (shared.clone(), behaviour.clone());
-                tokio::spawn(async move { shared.serve(stream, behaviour).await });
-            }
-        });
-        proxy
-    }
-
-    fn heads(&self) -> Vec<String> {
-        self.heads.lock().unwrap().clone()
-    }
-
-    async fn serve(self, mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
-        if let Behaviour::Socks { server, asks_login } = behaviour {
-            return self.socks(stream, &server, asks_login).await;
-        }
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(stream.read_u8().await.ok()?);
-        }
-        let head = String::from_utf8(head).unwrap();
-        self.heads.lock().unwrap().push(head.clone());
-        match behaviour {
-            Behaviour::Http { server } if head.starts_with("CONNECT") => {
-                let mut to = TcpStream::connect(server).await.unwrap();
-                stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.ok()?;
-                tokio::io::copy_bidirectional(&mut stream, &mut to)
-                    .await
-                    .ok()?;
-            }
-            Behaviour::Http { .. } => {
-                let length = head.to_lowercase();
-                let length = length.split_once("content-length: ").unwrap().1;
-                let length = length.split_once('\r').unwrap().0.parse().unwrap();
-                stream.read_exact(&mut vec![0; length]).await.ok()?;
-                let answer = answer();
-                let reply = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
-                    answer.len()
-                );
-                stream.write_all(reply.as_bytes()).await.ok()?;
-            }
-            _ => {
-                let reply =
-                    "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
-                stream.write_all(reply.as_bytes()).await.ok()?;
-            }
-        }
-        Some(())
-    }
-
-    /// RFC 1928 and 1929, as far as they are needed.
-    async fn socks(self, mut stream: TcpStream, server: &str, asks_login: bool) -> Option<()> {
-        let mut hello = [0; 2];
-        stream.read_exact(&mut hello).await.ok()?;
-        stream
-            .read_exact(&mut vec![0; hello[1].into()])
-            .await
-            .ok()?;
-        stream
-            .write_all(&[5, if asks_login { 2 } else { 0 }])
-            .await
-            .ok()?;
-        if asks_login {
-            stream.read_u8().await.ok()?;
-            let mut login = Vec::new();
-            for _ in 0..2 {
-                let mut part = vec![0; stream.read_u8().await.ok()?.into()];
-                stream.read_exact(&mut part).await.ok()?;
-                login.push(String::from_utf8(part).unwrap());
-            }
-            self.heads.lock().unwrap().push(login.join(":"));
-            stream.write_all(&[1, 0]).await.ok()?;
-        }
-        let mut head = [0; 4];
-        stream.read_exact(&mut head).await.ok()?;
-        let host = match head[3] {
-            1 => {
-                let mut address = [0; 4];
-                stream.read_exact(&mut address).await.ok()?;
-                std::net::Ipv4Addr::from(address).to_string()
-            }
-            3 => {
-                let mut name = vec![0; stream.read_u8().await.ok()?.into()];
-                stream.read_exact(&mut name).await.ok()?;
-                String::from_utf8(name).unwrap()
-            }
-            other => panic!("{other}"),
-        };
-        stream.read_u16().await.ok()?;
-        self.heads.lock().unwrap().push(host);
-        let mut to = TcpStream::connect(server).await.unwrap();
-        stream
-            .write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-            .await
-            .ok()?;
-        tokio::io::copy_bidirectional(&mut stream, &mut to)
-            .await
-            .ok()?;
-        Some(())
+#[track_caller]
+fn assert_hidden(shown: &str) {
+    for secret in [PASSWORD, PLAIN, ENCODED] {
+        assert!(!shown.contains(secret), "{secret} in {shown}");
     }
 }
 
-async fn ask(provider: Provider) -> Result<String, ModelError> {
-    let asked = Chat::new(provider.retries(0).model("m")).ask("hi").await;
-    asked.map(|turn| turn.text()).map_err(|error| {
-        let error = error.model_error().unwrap();
-        ModelError::new(error.kind(), format!("{error} {error:?}"))
-    })
+fn all_of(error: &ModelError) -> String {
+    let mut shown = format!("{error} {error:?} {error:#?}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        shown.push_str(&format!("{error} {error:?}"));
+        cause = error.source();
+    }
+    shown
 }
-
-async fn secure() -> TlsServer {
-    TlsServer::start(&["h2", "http/1.1"], &answer()).await
-}
-
-const PASSWORD: &str = "a-secret-of-the-proxy";
 
 #[tokio::test]
-async fn a_tunnel_leads_to_a_server_that_speaks_tls_which_the_proxy_cannot_read() {
-    let server = secure().await;
-    let behaviour = Behaviour::Http {
-        server: server.address.clone(),
-    };
-    let proxy = Proxy::start(behaviour).await;
-    let provider = Compatible::at("https://model.example:8443")
-        .root_certificate(authority())
-        .proxy(format!("http://me:{PASSWORD}@{}", proxy.address));
-    assert_eq!(ask(provider.clone()).await.unwrap(), "reached");
-    let head = &proxy.heads()[0];
+async fn a_server_with_tls_is_reached_through_a_tunnel() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at(format!("https://{FAR}"))
+        .key("key-of-the-server")
+        .root_certificate(AUTHORITY)
+        .proxy(format!("http://{}", proxy.authority));
+    for _ in 0..2 {
+        assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    }
+    // One tunnel for both; the proxy reads nothing of what goes through it.
+    let asked = proxy.asked();
+    assert_eq!(asked.len(), 1);
     assert!(
-        head.starts_with("CONNECT model.example:8443 HTTP/1.1\r\n"),
-        "{head}"
+        asked[0].starts_with("CONNECT model.example:443 HTTP/1.1\r\n"),
+        "{asked:?}"
     );
-    assert!(
-        head.to_lowercase().contains("proxy-authorization: basic "),
-        "{head}"
-    );
-    assert!(!format!("{provider:?}").contains(PASSWORD));
+    assert!(!asked[0].to_lowercase().contains("authorization"));
+    let sent = &server.asked()[0];
+    assert_eq!(sent.line, "POST /v1/chat/completions HTTP/1.1");
+    assert_eq!(sent.header("host"), Some(FAR));
 }
 
 #[tokio::test]
-async fn a_server_without_tls_is_asked_for_by_its_whole_address() {
-    let behaviour = Behaviour::Http {
-        server: String::new(),
-    };
-    let proxy = Proxy::start(behaviour).await;
-    let provider = Compatible::at("http://model.example/v1")
-        .proxy(format!("http://me:{PASSWORD}@{}", proxy.address));
-    assert_eq!(ask(provider).await.unwrap(), "reached");
-    let head = proxy.heads()[0].to_lowercase();
-    assert!(
-        head.starts_with("post http://model.example/v1/chat/completions http/1.1\r\n"),
-        "{head}"
+async fn a_server_without_tls_is_reached_by_requests_to_the_proxy() {
+    let server = Server::start([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at(format!("http://{FAR}/api?version=7"))
+        .proxy(format!("http://{}", proxy.authority));
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    let asked = &server.asked()[0];
+    assert_eq!(
+        asked.line,
+        "POST http://model.example/api/chat/completions?version=7 HTTP/1.1"
     );
-    assert!(head.contains("proxy-authorization: basic "), "{head}");
-    assert!(head.contains("\r\nhost: model.example\r\n"), "{head}");
+    assert_eq!(asked.header("host"), Some(FAR));
+    assert_eq!(asked.header("proxy-authorization"), None);
 }
 
 #[tokio::test]
-async fn socks_5_leads_anywhere_with_and_without_a_login() {
-    let server = secure().await;
-    for (scheme, asks_login) in [("socks5h", false), ("socks5h", true), ("socks5", false)] {
-        let server = server.address.clone();
-        let proxy = Proxy::start(Behaviour::Socks { server, asks_login }).await;
-        let login = if asks_login {
-            format!("me:{PASSWORD}@")
-        } else {
-            String::new()
-        };
-        // `socks5` finds the host's address itself; `socks5h` leaves that to the proxy.
-        let host = if scheme == "socks5" {
-            "localhost"
-        } else {
-            "model.example"
-        };
-        let provider = Compatible::at(format!("https://{host}"))
-            .root_certificate(authority())
-            .proxy(format!("{scheme}://{login}{}", proxy.address));
-        assert_eq!(ask(provider).await.unwrap(), "reached", "{scheme}");
-        let heads = proxy.heads();
-        if asks_login {
-            assert_eq!(heads, [&format!("me:{PASSWORD}"), host]);
-        } else if scheme == "socks5h" {
-            assert_eq!(heads, [host]);
-        } else {
-            assert_eq!(heads, ["127.0.0.1"]);
-        }
-    }
+async fn a_proxy_may_be_named_without_a_scheme_and_stand_before_this_machine() {
+    let server = Server::start([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at("http://127.0.0.1:9").proxy(proxy.authority.as_str());
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    assert_eq!(proxy.asked().len(), 1);
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_or_is_not_there_or_is_none_is_an_error_without_its_password() {
-    let refuses = Proxy::start(Behaviour::Refuses).await;
-    let gone = {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        listener.local_addr().unwrap().to_string()
-    };
-    for (address, kind, what) in [
-        (refuses.address.as_str(), ModelErrorKind::Network, "proxy"),
-        (gone.as_str(), ModelErrorKind::Network, "refused"),
-        (
-            "not an address",
-            ModelErrorKind::Configuration,
-            "http://host:port",
-        ),
-    ] {
-        let provider = Compatible::at("https://model.example")
-            .proxy(format!("http://me:{PASSWORD}@{address}"));
-        let error = ask(provider).await.unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.to_string().contains(what), "{error}");
-        assert!(!error.to_string().contains(PASSWORD), "{error}");
-    }
-    let provider = Compatible::at("https://model.example").proxy("ftp://127.0.0.1:1");
-    let error = ask(provider).await.unwrap_err();
+async fn a_proxy_may_speak_tls() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Https, server.authority()).await;
+    let provider =
+        Compatible::at(format!("https://{FAR}")).proxy(format!("https://{}", proxy.authority));
+    let error = ask(&provider, false).await.unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
+    let provider = provider.root_certificate(AUTHORITY);
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    assert!(proxy.asked()[0].starts_with("CONNECT "));
+
+    let server = Server::start([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Https, server.authority()).await;
+    let provider = Compatible::at(format!("http://{FAR}"))
+        .root_certificate(AUTHORITY)
+        .proxy(format!("https://{}", proxy.authority));
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    let line = &server.asked()[0].line;
+    assert!(line.starts_with("POST http://model.example/v1/"), "{line}");
 }
 
-const PLACE: &str = "TOOL_TEST_PROXIED";
-
-/// Not a test of its own: asks as the environment says.
 #[tokio::test]
-async fn process() {
-    let Ok(address) = std::env::var(PLACE) else {
-        return;
-    };
-    let provider = Compatible::at(address);
-    let provider = match std::env::var_os("TOOL_TEST_DIRECT") {
-        Some(_) => provider.no_proxy(),
-        None => provider,
-    };
-    match ask(provider).await {
-        Ok(text) => println!("said: {text}"),
-        Err(error) => println!("failed: {error}"),
+async fn a_login_is_shown_to_the_proxy_and_to_nobody_else() {
+    let expected = format!("Basic {ENCODED}");
+    let server = Server::start_tls([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at(format!("https://{FAR}"))
+        .root_certificate(AUTHORITY)
+        .proxy(with_login(&proxy));
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    assert!(
+        proxy.asked()[0].contains(&format!("Proxy-Authorization: {expected}")),
+        "{:?}",
+        proxy.asked()
+    );
+    assert_eq!(server.asked()[0].header("proxy-authorization"), None);
+    assert_hidden(&format!("{provider:?} {:?}", provider.model("m")));
+
+    let server = Server::start([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at(format!("http://{FAR}")).proxy(with_login(&proxy));
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    let shown = server.asked()[0]
+        .header("proxy-authorization")
+        .map(str::to_owned);
+    assert_eq!(shown, Some(expected));
+}
+
+#[tokio::test]
+async fn the_login_of_a_proxy_is_in_no_recording_and_no_error() {
+    let said = format!("{PLAIN} {PASSWORD} {ENCODED}");
+    let path =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("proxies-{}.json", std::process::id()));
+    let server = Server::start([
+        answer(&said),
+        support::server::Reply::json(400, format!("{{\"error\":\"no {said}\"}}")),
+    ])
+    .await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at(format!("http://{FAR}"))
+        .proxy(with_login(&proxy))
+        .record_to(&path);
+    assert_eq!(ask(&provider, false).await.unwrap().text(), said);
+    let error = ask(&provider, false).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::BadRequest);
+    assert_hidden(&all_of(&error));
+    let recorded = std::fs::read_to_string(path).unwrap();
+    assert!(recorded.contains("[hidden: password of the proxy"));
+    assert_hidden(&recorded);
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_is_named_and_what_it_wants_is_said() {
+    let cases = [
+        (407, ModelErrorKind::Auth, "http://user:password@"),
+        (403, ModelErrorKind::Network, "the proxy refused to connect"),
+    ];
+    for (status, kind, part) in cases {
+        let proxy = Proxy::start(Does::Refuses(status), "").await;
+        let provider = Compatible::at(format!("https://{FAR}"))
+            .proxy(with_login(&proxy))
+            .retries(0);
+        let error = ask(&provider, false).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        for part in [
+            part,
+            &format!("through the proxy http://{}", proxy.authority),
+        ] {
+            assert!(error.to_string().contains(part), "{part}: {error}");
+        }
+        assert_hidden(&all_of(&error));
+    }
+    // What it says to a request is what a server would say.
+    let proxy = Proxy::start(Does::Refuses(407), "").await;
+    let provider = Compatible::at(format!("http://{FAR}")).proxy(with_login(&proxy));
+    let error = ask(&provider, false).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Auth);
+    assert_eq!(error.status(), Some(407));
+    assert!(error.message().contains("the proxy asks for a login"));
+    assert!(error.message().contains("said by the proxy"));
+    assert_eq!(proxy.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_not_there_is_a_network_error_that_names_it() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!(
+        "http://aladdin:{PASSWORD}@{}",
+        listener.local_addr().unwrap()
+    );
+    let name = format!("the proxy http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    for scheme in ["http", "https"] {
+        let provider = Compatible::at(format!("{scheme}://{FAR}")).proxy(proxy.as_str());
+        let error = ask(&provider.retries(0), false).await.unwrap_err();
+        assert_eq!(error.kind(), ModelErrorKind::Network);
+        assert!(error.to_string().contains(&name), "{error}");
+        assert!(error.to_string().contains("refused"), "{error}");
+        assert_hidden(&all_of(&error));
     }
 }
 
-fn said(address: &str, variables: &[(&str, &str)]) -> String {
+#[tokio::test]
+async fn socks_proxies_look_the_name_up_and_get_the_login() {
+    let cases = [
+        ("socks5", Does::Socks, ""),
+        (
+            "socks5h",
+            Does::SocksWithLogin,
+            " as aladdin p@ss-0123456789",
+        ),
+    ];
+    for (scheme, does, login) in cases {
+        let server = Server::start_tls([answer("yes")]).await;
+        let proxy = Proxy::start(does, server.authority()).await;
+        let address = match login {
+            "" => format!("{scheme}://{}", proxy.authority),
+            _ => format!("{scheme}://aladdin:{PASSWORD}@{}", proxy.authority),
+        };
+        let provider = Compatible::at(format!("https://{FAR}"))
+            .root_certificate(AUTHORITY)
+            .proxy(address.as_str());
+        assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+        assert_eq!(proxy.asked(), [format!("{FAR}:443{login}")]);
+
+        let server = Server::start([answer("yes")]).await;
+        let proxy = Proxy::start(does, server.authority()).await;
+        let address = address.rsplit_once(['@', '/']).unwrap().0.to_owned();
+        let end = if login.is_empty() { "/" } else { "@" };
+        let provider = Compatible::at(format!("http://{FAR}:81"))
+            .proxy(format!("{address}{end}{}", proxy.authority));
+        assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+        assert_eq!(proxy.asked(), [format!("{FAR}:81{login}")]);
+        let line = &server.asked()[0].line;
+        assert_eq!(line, "POST /v1/chat/completions HTTP/1.1");
+    }
+    // No login for one that wants it.
+    let proxy = Proxy::start(Does::SocksWithLogin, "").await;
+    let provider = Compatible::at(format!("http://{FAR}"))
+        .proxy(format!("socks5://{}", proxy.authority))
+        .retries(0);
+    let error = ask(&provider, false).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Network);
+    assert!(error.to_string().contains("through the proxy"), "{error}");
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_of_a_proxy_is_said_by_the_first_request_and_not_shown() {
+    let server = Server::start([answer("yes")]).await;
+    let ways = [
+        format!("ftp://aladdin:{PASSWORD}@proxy:1"),
+        format!("http://aladdin:{PASSWORD}@a b"),
+        format!("socks4://aladdin:{PASSWORD}@127.0.0.1:1"),
+        String::new(),
+    ];
+    for way in ways {
+        let provider = Compatible::at(&server.address).proxy(way.as_str());
+        let error = ask(&provider, false).await.unwrap_err();
+        assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
+        assert!(error.to_string().contains("proxy"), "{error}");
+        assert_hidden(&all_of(&error));
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+/// Asks in a process of its own, whose environment can be set, and returns what was said there.
+fn elsewhere(address: &str, direct: bool, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "process", "--nocapture"])
-        .env(PLACE, address);
-    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+    for name in [
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "REQUEST_METHOD",
+    ] {
         command.env_remove(name).env_remove(name.to_lowercase());
     }
-    command.envs(variables.iter().copied());
-    String::from_utf8(command.output().unwrap().stdout).unwrap()
+    let output = command
+        .args(["--exact", "asks_where_it_is_told", "--nocapture"])
+        .env("ASK_AT", address)
+        .envs(direct.then_some(("ASK_DIRECTLY", "1")))
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, said) = text.split_once("<said>").expect(&text);
+    said.split("</said>").next().unwrap().to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_environment_is_heeded_but_for_this_machine_and_what_it_excepts() {
-    let behaviour = Behaviour::Http {
-        server: String::new(),
+/// The other process of [`elsewhere`]; it does nothing where it is not told to.
+#[tokio::test]
+async fn asks_where_it_is_told() {
+    let Ok(address) = std::env::var("ASK_AT") else {
+        return;
     };
-    let proxy = Proxy::start(behaviour).await;
-    let address = format!("http://{}", proxy.address);
-    let to = "http://model.example/v1";
-    let through = "said: reached";
-    assert!(said(to, &[("http_proxy", &address)]).contains(through));
-    assert!(said(to, &[("ALL_PROXY", &address)]).contains(through));
-    assert_eq!(proxy.heads().len(), 2);
-    let excepted = [
-        ("http_proxy", address.as_str()),
-        ("NO_PROXY", "model.example"),
-    ];
-    assert!(
-        said(to, &excepted).contains("failed"),
-        "there is no such host"
-    );
-    let direct = [
-        ("http_proxy", address.as_str()),
-        ("TOOL_TEST_DIRECT", "yes"),
-    ];
-    assert!(said(to, &direct).contains("failed"));
-    let local = said("http://127.0.0.1:1/v1", &[("http_proxy", &address)]);
-    assert!(
-        local.contains("failed") && local.contains("refused"),
-        "{local}"
-    );
-    assert_eq!(proxy.heads().len(), 2, "it was asked no more");
+    let mut provider: Provider = Compatible::at(address)
+        .retries(0)
+        .root_certificate(AUTHORITY);
+    if std::env::var_os("ASK_DIRECTLY").is_some() {
+        provider = provider.no_proxy();
+    }
+    let said = match ask(&provider, false).await {
+        Ok(answer) => answer.text(),
+        Err(error) => all_of(&error),
+    };
+    println!("<said>{provider:?} {said}</said>");
+}
+
+/// Runs beside its servers.
+async fn asked(address: &str, direct: bool, variables: &[(&str, &str)]) -> String {
+    tokio::task::block_in_place(|| elsewhere(address, direct, variables))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_environment_names_a_proxy() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let plain = Server::start([answer("yes")]).await;
+    let tunnel = Proxy::start(Does::Http, server.authority()).await;
+    let forward = Proxy::start(Does::Http, plain.authority()).await;
+    let (tunnelled, forwarded) = (with_login(&tunnel), with_login(&forward));
+    let far = format!("https://{FAR}");
+    let near = format!("http://{FAR}");
+    let mut count = 0;
+    for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"] {
+        let said = asked(&far, false, &[(name, &tunnelled)]).await;
+        assert!(said.ends_with("yes"), "{name}: {said}");
+        assert_hidden(&said);
+        count += 1;
+        assert_eq!(tunnel.asked().len(), count, "{name}");
+    }
+    for (at, name) in ["HTTP_PROXY", "all_proxy"].into_iter().enumerate() {
+        let said = asked(&near, false, &[(name, &forwarded)]).await;
+        assert!(said.ends_with("yes"), "{name}: {said}");
+        assert_eq!(forward.asked().len(), at + 1, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_proxy_and_servers_on_this_machine_are_reached_directly() {
+    let server = Server::start([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Refuses(403), "").await;
+    let address = with_login(&proxy);
+    let all = ("ALL_PROXY", address.as_str());
+
+    // On this machine.
+    let named = server.address.replace("127.0.0.1", "localhost");
+    for at in [&server.address, &named] {
+        let said = asked(at, false, &[all]).await;
+        assert!(said.ends_with("yes"), "{said}");
+    }
+    assert_eq!(proxy.asked().len(), 0);
+
+    // Elsewhere: a name that is not found shows that no proxy was asked.
+    let far = "http://nowhere.invalid/v1";
+    for exception in [
+        "nowhere.invalid",
+        "invalid",
+        ".invalid",
+        "a.example, nowhere.invalid",
+        "*",
+    ] {
+        let said = asked(far, false, &[all, ("NO_PROXY", exception)]).await;
+        assert!(!said.contains("proxy"), "{exception}: {said}");
+        assert_eq!(proxy.asked().len(), 0, "{exception}");
+    }
+    let said = asked(far, true, &[all]).await;
+    assert!(said.contains("could not be reached"), "{said}");
+    assert_eq!(proxy.asked().len(), 0);
+
+    let said = asked(far, false, &[all, ("NO_PROXY", "other.invalid")]).await;
+    assert!(said.contains("said by the proxy"), "{said}");
+    assert_hidden(&said);
+    assert_eq!(proxy.asked().len(), 1);
 }

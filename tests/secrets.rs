@@ -4,22 +4,267 @@
 mod support;
 
 use std::error::Error;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use support::proxy::{Does, Proxy};
 use support::server::{Reply, Server};
-use tool_core::{Chat, ModelError, ModelErrorKind};
-use tool_providers::{Compatible, OpenAi, Secret};
+use support::tls::{AUTHORITY, Http2};
+use support::vendors::{all, ask_with, whole};
+use tool_core::model::RemoteMcp;
+use tool_core::{Chat, ModelError, ModelErrorKind, RequestOptions};
+use tool_providers::{Compatible, OpenAi, Provider, Secret};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 const KEY: &str = "sk-proj-aVerySecretKey0123456789";
 
-#[track_caller]
-fn assert_hidden(error: &ModelError) {
+/// What is planted, each in its place.
+const PLANTED: [&str; 8] = [
+    KEY,
+    "own-header-Secret0123456789",
+    "proxy-Secret0123456789",
+    "own-query-Secret0123456789",
+    "mcp-token-Secret0123456789",
+    "mcp-query-Secret0123456789",
+    "mcp-password-Secret0123456789",
+    "mcp-header-Secret0123456789",
+];
+
+/// All that is logged, by us and by what we build on.
+#[derive(Clone, Default)]
+struct Logged(Arc<Mutex<String>>);
+
+struct Write<'a>(&'a mut String);
+
+impl Visit for Write<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push_str(&format!(" {field}={value:?}"));
+    }
+}
+
+impl Subscriber for Logged {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let mut text = self.0.lock().unwrap();
+        text.push_str(attributes.metadata().name());
+        attributes.record(&mut Write(&mut text));
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut Write(&mut self.0.lock().unwrap()));
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = self.0.lock().unwrap();
+        text.push_str(&format!("\n{}:", event.metadata().target()));
+        event.record(&mut Write(&mut text));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+fn all_of(error: &ModelError) -> String {
     let mut shown = format!("{error} {error:?} {error:#?}");
     let mut cause = error.source();
     while let Some(error) = cause {
         shown.push_str(&format!("{error} {error:?}"));
         cause = error.source();
     }
+    shown
+}
+
+#[track_caller]
+fn assert_none_planted(what: &str, shown: &str) {
+    for secret in PLANTED {
+        let at = shown.find(secret);
+        let around = at.map(|at| &shown[at.saturating_sub(200)..at]);
+        assert!(around.is_none(), "{secret} of {what}, after {around:?}");
+    }
+}
+
+/// Remote servers; `headers`: one that takes a header too.
+fn with_remote(headers: bool) -> RequestOptions {
+    let (query, password) = (PLANTED[5], PLANTED[6]);
+    let address = format!("https://me:{password}@mcp.example/sse?key={query}");
+    let mcp = RemoteMcp::new("docs", address).without_approval();
+    let mut options = RequestOptions::new();
+    options.remote_mcp = vec![mcp.clone().authorization(PLANTED[4])];
+    if headers {
+        options.remote_mcp.push(mcp.header("x-secret", PLANTED[7]));
+    }
+    options
+}
+
+/// Answers that hold these, in all the places where a server may quote what it was sent.
+fn quoting(secrets: &[&str]) -> Vec<Reply> {
+    let echo = secrets.join(" ");
+    let mut replies = vec![
+        Reply::json(401, json!({ "error": { "message": echo, "type": "x" } })),
+        Reply::json(400, format!("[{{\"error\":\"{echo}\"}}]")),
+        Reply::json(200, format!("not JSON: {echo}")),
+        Reply::json(200, json!({ "error": echo })).header("x-request-id", KEY),
+        Reply::stream([format!(
+            "event: error\ndata: {{\"message\":\"{echo}\"}}\n\n"
+        )]),
+        Reply::stream([format!(
+            "data: {{\"error\":{{\"message\":\"{echo}\"}}}}\n\n"
+        )]),
+        Reply::json(200, format!("<html>{} {echo}", ".".repeat(170))).kind("text/html"),
+        Reply::json(302, "").header("location", &format!("http://x/?key={}", secrets[3])),
+    ];
+    // An excerpt ends in the middle of each.
+    let cut = secrets
+        .iter()
+        .map(|secret| format!("{}{secret}", ".".repeat(390)));
+    replies.extend(cut.map(|body| Reply::json(500, body)));
+    // Each is asked for whole and as a stream.
+    let both = |reply: Reply| [reply.clone(), reply];
+    replies.into_iter().flat_map(both).collect()
+}
+
+/// Asks all of these, and returns what is shown.
+async fn shown_by(provider: &Provider, options: &RequestOptions, replies: usize) -> String {
+    let model = provider.model("m");
+    let mut shown = format!("{provider:?} {provider:#?} {model:?} {options:?} {options:#?}");
+    shown.push_str(&format!("{:?}", Chat::new(model)));
+    for number in 0..replies {
+        let error = match ask_with(provider, number % 2 == 1, options).await.0 {
+            Ok(_) => continue,
+            Err(error) => error,
+        };
+        shown.push_str(&all_of(&error));
+        // Not even the beginning of one.
+        for secret in PLANTED {
+            assert!(!error.message().contains(&secret[..8]), "{error}");
+        }
+    }
+    shown
+}
+
+/// Each is sent to where it belongs, comes back in an answer, and is seen nowhere else.
+#[tokio::test]
+async fn nothing_that_is_planted_is_shown_for_any_provider_p4() {
+    let logged = Logged::default();
+    let _guard = tracing::subscriber::set_default(logged.clone());
+    for (name, _) in all("", "") {
+        // Anthropic sends a remote server no headers.
+        let headers = name != "anthropic";
+        let remote = (with_remote(headers), if headers { 8 } else { 7 });
+        for (options, count) in [(RequestOptions::new(), 4), remote] {
+            let replies = quoting(&PLANTED[..count]);
+            let server = Server::start(replies.clone()).await;
+            let proxy = Proxy::start(Does::Http, server.authority()).await;
+            let file = format!("secrets-{}-{name}-{count}.json", std::process::id());
+            let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+            let address = format!("http://model.example/v1?key={}", PLANTED[3]);
+            let providers = all(&address, KEY);
+            let (_, provider) = providers
+                .into_iter()
+                .find(|(other, _)| *other == name)
+                .unwrap();
+            let provider = provider
+                .header("x-own", PLANTED[1])
+                .proxy(format!("http://user:{}@{}", PLANTED[2], proxy.authority))
+                .retries(0)
+                .record_to(&file);
+            let shown = shown_by(&provider, &options, replies.len()).await;
+            assert_none_planted(name, &shown);
+            let bodies = server.asked().into_iter();
+            let bodies = bodies.map(|asked| String::from_utf8_lossy(&asked.body).into_owned());
+            let mut sent: String = bodies.collect();
+            sent.push_str(&format!("{:?}", server.asked()));
+            if server.asked().is_empty() {
+                // Of remote servers it knows nothing.
+                assert!(count > 4 && shown.contains("MCP servers"), "{name}");
+                continue;
+            }
+            // They were sent all the same, and answered in every way.
+            assert!(sent.contains(KEY) && sent.contains(PLANTED[1]), "{name}");
+            assert!(shown.contains("[key]"), "{name}");
+            assert!(server.asked().len() >= replies.len(), "{name}");
+            let recorded = std::fs::read_to_string(file).unwrap();
+            assert!(recorded.contains("[hidden: key"), "{name}");
+            assert_none_planted(&format!("the recording of {name}"), &recorded);
+            for secret in &PLANTED[4..count.max(4)] {
+                assert!(sent.contains(secret), "{name}: {secret}");
+            }
+        }
+    }
+    assert_none_planted("the log", &logged.0.lock().unwrap());
+}
+
+#[tokio::test]
+async fn nothing_is_logged_by_http_2_p4() {
+    let logged = Logged::default();
+    let _guard = tracing::subscriber::set_default(logged.clone());
+    let echo = [KEY, PLANTED[1], PLANTED[3]].join(" ");
+    let error = json!({ "error": { "message": echo, "type": "x" } });
+    for (status, body) in [(401, error), (200, whole("compatible", "yes"))] {
+        let server = Http2::start(status, body).await;
+        let address = format!("{}/v1?key={}", server.address, PLANTED[3]);
+        for (_, provider) in all(&address, KEY) {
+            let provider = provider
+                .header("x-secret", PLANTED[1])
+                .root_certificate(AUTHORITY)
+                .retries(0);
+            let (answer, _) = ask_with(&provider, false, &with_remote(true)).await;
+            let shown = answer.err().map(|error| all_of(&error));
+            assert_none_planted("HTTP/2", &shown.unwrap_or_default());
+            let (answer, _) = ask_with(&provider, true, &RequestOptions::new()).await;
+            let shown = answer.err().map(|error| all_of(&error));
+            assert_none_planted("HTTP/2", &shown.unwrap_or_default());
+        }
+        assert!(server.counted().1 >= 5);
+    }
+    let text = logged.0.lock().unwrap();
+    assert!(text.contains("h2::"), "{text}");
+    assert_none_planted("the log", &text);
+}
+
+#[test]
+fn the_address_of_a_remote_server_is_shown_without_login_and_query() {
+    for (url, shown) in [
+        (
+            "https://me:secret@host:1/a@b?key=secret",
+            "https://host:1/a@b",
+        ),
+        ("me:secret@host", "host"),
+        ("https://host/a#secret", "https://host/a"),
+        ("", ""),
+    ] {
+        let server = format!("{:?}", RemoteMcp::new("docs", url));
+        assert!(server.contains(&format!("url: {shown:?}")), "{server}");
+    }
+}
+
+/// What is written with percents in an address may come back without.
+#[tokio::test]
+async fn a_key_of_an_address_is_known_in_both_forms_p4() {
+    let reply = Reply::json(
+        400,
+        json!({ "error": { "message": "no a/b+c=d, no a%2Fb+c%3Dd" } }),
+    );
+    let server = Server::start([reply]).await;
+    let provider = Compatible::at(format!("{}/v1?key=a%2Fb+c%3Dd", server.address));
+    let error = ask_with(&provider, false, &RequestOptions::new()).await.0;
+    assert_eq!(error.unwrap_err().message(), "no [key], no [key]");
+}
+
+#[track_caller]
+fn assert_hidden(error: &ModelError) {
+    let shown = all_of(error);
     assert!(!shown.contains(KEY), "{shown}");
 }
 

@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod support;
-#[path = "support/tls.rs"]
-mod tls;
 
 use std::error::Error;
 use std::fmt::{self, Write};
@@ -12,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use support::server::{Reply, Server};
-use tls::{TlsServer, authority};
+use support::tls::{TlsServer, authority};
 use tool_core::model::RemoteMcp;
 use tool_core::{Chat, RequestOptions};
 use tool_providers::protocol::responses::Dialect;

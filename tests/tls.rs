@@ -1,112 +1,139 @@
-//! P4: TLS with authorities of one's own, and HTTP/2 where a server offers it.
+//! P4: a server is trusted for its certificate, or it is not talked to.
 #![allow(clippy::unwrap_used)]
 
-#[path = "support/tls.rs"]
-mod tls;
+mod support;
 
-use std::time::Duration;
-
-use serde_json::json;
-use tls::{TlsServer, authority};
-use tool_core::{Chat, ModelError, ModelErrorKind};
-use tool_providers::{Compatible, Provider, Timeouts};
-
-fn answer() -> String {
-    json!({ "choices": [{ "message": { "content": "safe" }, "finish_reason": "stop" }] })
-        .to_string()
-}
-
-fn at(server: &TlsServer) -> Provider {
-    Compatible::at(format!("https://{}", server.address)).retries(0)
-}
-
-async fn ask(provider: Provider) -> Result<String, ModelError> {
-    let asked = Chat::new(provider.model("m")).ask("hi").await;
-    asked.map(|turn| turn.text()).map_err(|error| {
-        let text = error.model_error().unwrap().to_string();
-        ModelError::new(error.model_error().unwrap().kind(), text)
-    })
-}
+use support::proxy::{Does, Proxy};
+use support::server::{Reply, Server};
+use support::tls::{AUTHORITY, Http2, TlsServer};
+use support::vendors::{all, answer, ask, one, whole};
+use tokio::net::TcpListener;
+use tool_core::ModelErrorKind;
+use tool_providers::Compatible;
 
 #[tokio::test]
-async fn a_server_of_an_unknown_authority_is_refused_and_one_of_ones_own_is_not() {
-    let server = TlsServer::start(&["http/1.1"], &answer()).await;
-    let error = ask(at(&server)).await.unwrap_err();
-    assert_eq!(error.kind(), ModelErrorKind::Configuration);
-    assert!(error.to_string().contains("UnknownIssuer"), "{error}");
-    assert!(
-        error.to_string().contains("Provider::root_certificate"),
-        "{error}"
-    );
-    assert!(server.versions().is_empty(), "nothing was sent to it");
-
-    let provider = at(&server).root_certificate(authority());
-    assert_eq!(ask(provider.clone()).await.unwrap(), "safe");
-    // Several authorities: each is trusted.
-    let twice = provider.root_certificate([authority(), authority()].concat());
-    assert_eq!(ask(twice).await.unwrap(), "safe");
-}
-
-#[tokio::test]
-async fn a_certificate_for_another_host_is_refused() {
-    let server = TlsServer::start(&["http/1.1"], &answer()).await;
-    let port = server.address.rsplit_once(':').unwrap().1;
-    let provider = Compatible::at(format!("https://127.0.0.2:{port}")).retries(0);
-    let error = ask(provider.root_certificate(authority()))
+async fn an_unknown_authority_is_refused_by_an_error_that_says_what_to_write() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let error = ask(&Compatible::at(&server.address), false)
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
-    assert!(error.to_string().contains("not valid for name"), "{error}");
-    assert!(!error.to_string().contains("root_certificate"), "{error}");
-}
-
-#[tokio::test]
-async fn what_holds_no_certificate_is_an_error_of_the_first_request() {
-    let server = TlsServer::start(&["http/1.1"], &answer()).await;
-    let whole = String::from_utf8(authority()).unwrap();
-    let broken = whole.replace("MII", "M!!");
-    for (pem, what) in [
-        ("", "holds none"),
-        ("no PEM at all", "holds none"),
-        (&whole[..whole.len() / 2], "PEM"),
-        (&broken, "valid PEM"),
-    ] {
-        let error = ask(at(&server).root_certificate(pem)).await.unwrap_err();
-        assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
-        assert!(error.to_string().contains(what), "{error}");
+    for part in ["certificate", "Provider::root_certificate"] {
+        assert!(error.to_string().contains(part), "{error}");
     }
-    assert!(server.versions().is_empty());
+    // Nothing was asked, and no second attempt was made.
+    assert_eq!((server.asked().len(), server.connections()), (0, 1));
 }
 
 #[tokio::test]
-async fn http_2_is_spoken_where_it_is_offered() {
+async fn an_authority_of_ones_own_is_trusted_where_it_is_added() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let named = server.address.replace("127.0.0.1", "localhost");
+    for address in [&server.address, &named] {
+        let provider = Compatible::at(address).root_certificate(AUTHORITY);
+        assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+        assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+    }
+    // A connection is kept.
+    assert_eq!((server.asked().len(), server.connections()), (4, 2));
+}
+
+#[tokio::test]
+async fn one_pem_may_hold_several_certificates_and_text_beside_them() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let twice = [b"An authority:\n", AUTHORITY, AUTHORITY].concat();
+    let provider = Compatible::at(&server.address).root_certificate(twice);
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_refused_without_false_advice() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let proxy = Proxy::start(Does::Http, server.authority()).await;
+    let provider = Compatible::at("https://other.example")
+        .root_certificate(AUTHORITY)
+        .proxy(proxy.authority);
+    let error = ask(&provider, false).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
+    assert!(error.to_string().contains("not valid for"), "{error}");
+    assert!(!error.to_string().contains("root_certificate"), "{error}");
+    assert_eq!(server.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn a_pem_without_a_certificate_is_said_by_the_first_request() {
+    let server = Server::start_tls([answer("yes")]).await;
+    let text = String::from_utf8(AUTHORITY.to_vec()).unwrap();
+    let cut = &text[..text.len() / 2];
+    let wrong = text.replace("MII", "AII");
+    let key = include_bytes!("fixtures/tls/server.key");
+    let cases: [(&[u8], &str); 5] = [
+        (b"", "holds none"),
+        (b"no certificate", "holds none"),
+        (key, "holds none"),
+        (cut.as_bytes(), "root certificate"),
+        (wrong.as_bytes(), "cannot be read"),
+    ];
+    for (pem, part) in cases {
+        let provider = Compatible::at(&server.address)
+            .root_certificate(AUTHORITY)
+            .root_certificate(pem);
+        let error = ask(&provider, false).await.unwrap_err();
+        assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
+        assert!(error.to_string().contains(part), "{part}: {error}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_called_that() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("https://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        use tokio::io::AsyncWriteExt;
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
+    let error = ask(&Compatible::at(address), false).await.unwrap_err();
+    assert_eq!(error.kind(), ModelErrorKind::Configuration, "{error}");
+    assert!(error.to_string().contains("http://"), "{error}");
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_with_a_server_that_offers_it_over_one_connection() {
+    let server = Http2::start(200, whole("compatible", "by HTTP/2")).await;
+    let provider = Compatible::at(&server.address).root_certificate(AUTHORITY);
+    assert_eq!(ask(&provider, false).await.unwrap().text(), "by HTTP/2");
+    let both = tokio::join!(ask(&provider, true), ask(&provider, false));
+    assert_eq!(both.0.unwrap().text(), "by HTTP/2");
+    assert_eq!(both.1.unwrap().text(), "by HTTP/2");
+    assert_eq!(server.counted(), (1, 3));
+}
+
+#[tokio::test]
+async fn every_protocol_is_spoken_over_tls() {
+    for (name, _) in all("", "key-0123456789") {
+        let server = Server::start_tls([Reply::json(200, whole(name, "yes"))]).await;
+        let provider = one(name, &server.address);
+        let answer = ask(&provider.root_certificate(AUTHORITY), false).await;
+        assert_eq!(answer.unwrap().text(), "yes", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_is_the_best_that_the_server_offers() {
     for (offered, spoken) in [
         (&["h2", "http/1.1"][..], "HTTP/2.0"),
         (&["http/1.1"], "HTTP/1.1"),
         (&[], "HTTP/1.1"),
     ] {
-        let server = TlsServer::start(offered, &answer()).await;
-        let provider = at(&server).root_certificate(authority());
-        let chats = (0..4).map(|_| tokio::spawn(ask(provider.clone())));
-        for chat in chats.collect::<Vec<_>>() {
-            assert_eq!(chat.await.unwrap().unwrap(), "safe");
+        let server = TlsServer::start(offered, &whole("compatible", "yes").to_string()).await;
+        let provider = Compatible::at(format!("https://{}", server.address));
+        let provider = provider.root_certificate(AUTHORITY);
+        for _ in 0..2 {
+            assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
         }
-        assert_eq!(server.versions(), [spoken; 4], "{offered:?}");
+        assert_eq!(server.versions(), [spoken; 2], "{offered:?}");
     }
-}
-
-#[tokio::test]
-async fn a_handshake_that_does_not_end_is_a_timeout_of_the_connection() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut timeouts = Timeouts::default();
-    timeouts.connect = Duration::from_millis(80);
-    let provider = Compatible::at(format!("https://{}", listener.local_addr().unwrap()));
-    let error = ask(provider.timeouts(timeouts).retries(0))
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind(), ModelErrorKind::Timeout, "{error}");
-    assert!(
-        error.to_string().contains("no connection within 80ms"),
-        "{error}"
-    );
 }

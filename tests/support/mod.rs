@@ -5,5 +5,8 @@ pub mod asking;
 pub mod cassette;
 pub mod chat;
 pub mod mcp;
+pub mod proxy;
 pub mod requests;
 pub mod server;
+pub mod tls;
+pub mod vendors;

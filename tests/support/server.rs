@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+
+use super::tls;
 
 /// What the server says to one request.
 #[derive(Clone, Debug)]
@@ -101,18 +103,47 @@ pub struct Server {
 impl Server {
     /// A server that gives these replies in order, and the last one again and again.
     pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Server::begin("http", replies, |stream| async { Some(stream) }).await
+    }
+
+    /// The same over TLS, with the certificate of the fixtures.
+    pub async fn start_tls(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let acceptor = tls::acceptor(&[]);
+        let accept = move |stream| {
+            let accepting = acceptor.accept(stream);
+            async { accepting.await.ok() }
+        };
+        Server::begin("https", replies, accept).await
+    }
+
+    async fn begin<A, F, S>(
+        scheme: &str,
+        replies: impl IntoIterator<Item = Reply>,
+        accept: A,
+    ) -> Self
+    where
+        A: Fn(TcpStream) -> F + Send + Sync + 'static,
+        F: Future<Output = Option<S>> + Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Server {
-            address: format!("http://{}", listener.local_addr().unwrap()),
+            address: format!("{scheme}://{}", listener.local_addr().unwrap()),
             asked: Arc::default(),
             connections: Arc::default(),
         };
         let replies = Arc::new(replies.into_iter().collect::<Vec<_>>());
-        let shared = server.clone();
+        let (shared, accept) = (server.clone(), Arc::new(accept));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                stream.set_nodelay(true).unwrap();
                 *shared.connections.lock().unwrap() += 1;
-                tokio::spawn(shared.clone().serve(stream, replies.clone()));
+                let (server, replies, accept) = (shared.clone(), replies.clone(), accept.clone());
+                tokio::spawn(async move {
+                    if let Some(stream) = accept(stream).await {
+                        server.serve(stream, replies).await;
+                    }
+                });
             }
         });
         server
@@ -126,7 +157,16 @@ impl Server {
         *self.connections.lock().unwrap()
     }
 
-    async fn serve(self, mut stream: TcpStream, replies: Arc<Vec<Reply>>) {
+    /// `host:port`.
+    pub fn authority(&self) -> &str {
+        self.address.split_once("://").unwrap().1
+    }
+
+    async fn serve(
+        self,
+        mut stream: impl AsyncRead + AsyncWrite + Unpin,
+        replies: Arc<Vec<Reply>>,
+    ) {
         let mut buffer = Vec::new();
         while let Some(asked) = read_request(&mut stream, &mut buffer).await {
             let number = {
@@ -142,7 +182,10 @@ impl Server {
     }
 }
 
-async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Asked> {
+async fn read_request(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> Option<Asked> {
     let head = loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
             break end;
@@ -177,7 +220,7 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<As
 }
 
 /// `None`: the connection is over.
-async fn write_reply(stream: &mut TcpStream, reply: Reply) -> Option<()> {
+async fn write_reply(stream: &mut (impl AsyncWrite + Unpin), reply: Reply) -> Option<()> {
     let mut head = format!(
         "HTTP/1.1 {} Said\r\ntransfer-encoding: chunked\r\n",
         reply.status

@@ -1,7 +1,8 @@
-//! A server that speaks TLS with the certificate of the fixtures, and HTTP/1.1 or HTTP/2 over it.
+//! TLS with the certificate of the fixtures.
 #![allow(dead_code)]
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http_body_util::Full;
@@ -9,17 +10,93 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpListener;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ServerConfig, crypto::ring};
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tls");
+/// The authority that the certificate comes from.
+pub const AUTHORITY: &[u8] = include_bytes!("../fixtures/tls/authority.pem");
+
+const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.pem");
+const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
+
+/// Accepts connections over TLS and offers these protocols.
+pub fn acceptor(protocols: &[&str]) -> TlsAcceptor {
+    let certificate = CertificateDer::from_pem_slice(CERTIFICATE).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let named = protocols.iter().map(|name| name.as_bytes().to_vec());
+    config.alpn_protocols = named.collect();
+    Arc::new(config).into()
+}
+
+/// A server that speaks HTTP/2 alone and answers all requests alike.
+#[derive(Clone)]
+pub struct Http2 {
+    pub address: String,
+    connections: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Http2 {
+    pub async fn start(status: u16, body: Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = Http2 {
+            address: format!("https://{}", listener.local_addr().unwrap()),
+            connections: Arc::default(),
+            requests: Arc::default(),
+        };
+        let (shared, acceptor) = (server.clone(), acceptor(&["h2"]));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                shared.connections.fetch_add(1, Ordering::SeqCst);
+                let (shared, acceptor) = (shared.clone(), acceptor.clone());
+                let body = body.to_string();
+                tokio::spawn(async move { shared.serve(stream, &acceptor, status, &body).await });
+            }
+        });
+        server
+    }
+
+    /// How many connections and requests there were.
+    pub fn counted(&self) -> (usize, usize) {
+        let of = |count: &AtomicUsize| count.load(Ordering::SeqCst);
+        (of(&self.connections), of(&self.requests))
+    }
+
+    async fn serve(
+        self,
+        stream: TcpStream,
+        acceptor: &TlsAcceptor,
+        status: u16,
+        body: &str,
+    ) -> Option<()> {
+        let stream = acceptor.accept(stream).await.ok()?;
+        let mut connection = h2::server::handshake(stream).await.ok()?;
+        while let Some(Ok((_, mut respond))) = connection.accept().await {
+            self.requests.fetch_add(1, Ordering::SeqCst);
+            let head = http::Response::builder()
+                .status(status)
+                .header("content-type", "application/json");
+            let mut answer = respond.send_response(head.body(()).ok()?, false).ok()?;
+            answer.send_data(body.to_owned().into(), true).ok()?;
+        }
+        Some(())
+    }
+}
 
 /// The certificate of the authority that vouches for the server.
 pub fn authority() -> Vec<u8> {
-    std::fs::read(format!("{FIXTURES}/authority.pem")).unwrap()
+    AUTHORITY.to_vec()
 }
 
 #[derive(Clone)]
@@ -32,25 +109,12 @@ pub struct TlsServer {
 impl TlsServer {
     /// Offers these protocols, and answers every request with this text.
     pub async fn start(protocols: &[&str], answer: &str) -> Self {
-        let certificates = CertificateDer::pem_file_iter(format!("{FIXTURES}/server.pem"));
-        let certificates = certificates.unwrap().map(Result::unwrap).collect();
-        let key = PrivateKeyDer::from_pem_file(format!("{FIXTURES}/server.key")).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let config = config.with_safe_default_protocol_versions().unwrap();
-        let mut config = config
-            .with_no_client_auth()
-            .with_single_cert(certificates, key)
-            .unwrap();
-        config.alpn_protocols = protocols
-            .iter()
-            .map(|name| name.as_bytes().to_vec())
-            .collect();
         let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
         let server = TlsServer {
             address: format!("127.0.0.1:{}", listener.local_addr().unwrap().port()),
             versions: Arc::default(),
         };
-        let (acceptor, shared) = (TlsAcceptor::from(Arc::new(config)), server.clone());
+        let (acceptor, shared) = (acceptor(protocols), server.clone());
         let answer = Bytes::from(answer.to_owned());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {

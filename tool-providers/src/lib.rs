@@ -6,6 +6,8 @@
 //! | use a vendor | [`OpenAi`], [`Anthropic`], [`Gemini`], [`OpenRouter`], [`Mistral`], [`DeepSeek`], [`XAi`], [`Ollama`] |
 //! | use any other server that speaks one of their protocols | [`Compatible`], [`Api`] |
 //! | set key, address, limits and retries | [`Provider`], [`Timeouts`] |
+//! | go through a proxy, or trust an authority of your own | [`Provider::proxy`], [`Provider::root_certificate`] |
+//! | speak HTTP/2 with servers that offer it | the feature `http2` |
 //! | have a model in this process, with no key | `embedded`, with the feature of that name |
 //! | use the tools of an MCP server, and be one | `mcp`, with the feature of that name |
 //! | record real traffic, and replay it in tests | [`recording`] |

@@ -1,5 +1,6 @@
 //! Keys, which are never shown.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,6 +43,9 @@ struct Hidden {
     escaped: Option<String>,
 }
 
+/// How an excerpt ends.
+pub(crate) const CUT: char = '…';
+
 /// How a mark begins and ends.
 const MARK: (&str, char) = ("[hidden: ", ']');
 
@@ -79,6 +83,26 @@ impl Secrets {
             .filter_map(|pair| pair.split_once('='));
         for (key, value) in values {
             self.add(&format!("{key} of {name}"), Secret::new(value));
+            let decoded = percent_decoded(value);
+            if decoded != value {
+                let name = format!("{key} of {name}, decoded");
+                self.add(&name, Secret::new(&decoded));
+            }
+        }
+    }
+
+    /// Adds the password that stands before the host of an address, as it is written and as it is meant.
+    pub(crate) fn add_login(&mut self, name: &str, address: &str) {
+        let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let login = authority.rsplit_once('@').map(|(login, _)| login);
+        if let Some((_, password)) = login.and_then(|login| login.split_once(':')) {
+            self.add(&format!("password of {name}"), Secret::new(password));
+            let decoded = percent_decoded(password);
+            self.add(
+                &format!("password of {name}, decoded"),
+                Secret::new(&decoded),
+            );
         }
     }
 
@@ -97,17 +121,29 @@ impl Secrets {
                 secrets.add_header(&format!("{label} {name}"), &value.as_str().into());
             }
             secrets.add_query(label, &server.url);
+            secrets.add_login(label, &server.url);
         }
         secrets.into()
     }
 
     /// The error without the secrets, where the provider's words, or what caused it, hold them.
     pub(crate) fn scrub(&self, error: ModelError) -> ModelError {
-        let shown = format!("{error}{error:?}");
-        if self.find(&shown).is_none() {
+        let mut shown = format!("{error}{error:?}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            shown.push_str(&error.to_string());
+            cause = error.source();
+        }
+        if self.find(&shown).is_none() && self.cut_off(error.message()).is_none() {
             return error;
         }
-        let clean = |text: &str| self.replaced(text, |_| HIDDEN);
+        let clean = |text: &str| {
+            let clean = self.replaced(text, |_| HIDDEN);
+            match self.cut_off(&clean) {
+                Some(at) => format!("{}{HIDDEN}", &clean[..at]),
+                None => clean,
+            }
+        };
         let mut scrubbed = ModelError::new(error.kind(), clean(error.message()))
             .with_request_id(error.request_id().map(clean))
             .with_retry_after(error.retry_after());
@@ -142,6 +178,17 @@ impl Secrets {
             places.filter_map(move |form| Some((text.find(form)?, form.len(), hidden)))
         });
         found.min_by_key(|(at, length, _)| (*at, usize::MAX - length))
+    }
+
+    /// Where a text that was cut ends with the beginning of a secret.
+    fn cut_off(&self, text: &str) -> Option<usize> {
+        let text = text.strip_suffix(CUT).unwrap_or(text);
+        let begins = |from: usize| {
+            let rest = &text[from..];
+            let mut secrets = self.0.iter();
+            rest.len() >= SHORTEST && secrets.any(|hidden| hidden.text.reveal().starts_with(rest))
+        };
+        text.char_indices().map(|(at, _)| at).find(|at| begins(*at))
     }
 
     fn replaced<'a>(&'a self, text: &str, by: impl Fn(&'a Hidden) -> &'a str) -> String {
@@ -185,6 +232,27 @@ pub(crate) fn is_hidden_form(marked: &str, text: &str) -> bool {
         }
     }
     true
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let code = part
+            .get(..2)
+            .and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&part.as_bytes()[2..]);
+            }
+            None => {
+                bytes.push(b'%');
+                bytes.extend_from_slice(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl fmt::Debug for Secret {

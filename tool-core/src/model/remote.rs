@@ -129,8 +129,14 @@ impl RemoteMcp {
 
 impl fmt::Debug for RemoteMcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The query of an address may hold a key.
-        let url = self.url.split('?').next().unwrap_or_default();
+        // The query of an address may hold a key, and a password may stand before its host.
+        let url = self.url.split(['?', '#']).next().unwrap_or_default();
+        let start = url.find("://").map_or(0, |at| at + "://".len());
+        let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+        let host = url[start..end]
+            .rfind('@')
+            .map_or(start, |at| start + at + 1);
+        let url = format!("{}{}", &url[..start], &url[host..]);
         f.debug_struct("RemoteMcp")
             .field("label", &self.label)
             .field("url", &url)

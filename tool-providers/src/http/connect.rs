@@ -12,6 +12,7 @@ use hyper::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use rustls::{CertificateError, InvalidMessage};
 use tokio::time::timeout;
 use tool_core::{ModelError, ModelErrorKind};
 use tower_service::Service;
@@ -60,7 +61,7 @@ fn through(
     trust: impl FnOnce() -> Result<Tls, ModelError>,
 ) -> Result<Dial, ModelError> {
     let at = proxy.uri.clone();
-    Ok(match (at.scheme_str(), tls) {
+    let dial = match (at.scheme_str(), tls) {
         (Some("http"), None) => forward(at, dial(tcp)),
         (Some("http"), Some(tls)) => dial(tls.over(proxy.tunnel(Tunnel::new(at, tcp)))),
         (Some("https"), None) => forward(at, dial(trust()?.over_http1(tcp))),
@@ -69,8 +70,8 @@ fn through(
             dial(tls.over(proxy.tunnel(tunnel)))
         }
         (Some("socks5" | "socks5h"), tls) => {
+            // Names are left to the proxy: looking them up here would block the thread.
             let mut socks = SocksV5::new(at, tcp);
-            socks = socks.local_dns(proxy.uri.scheme_str() == Some("socks5"));
             if let Some((user, password)) = &proxy.login {
                 socks = socks.with_auth(user.clone(), password.clone());
             }
@@ -86,7 +87,16 @@ fn through(
             );
             return Err(ModelError::new(ModelErrorKind::Configuration, text));
         }
-    })
+    };
+    let name = format!("{}", proxy.uri).trim_end_matches('/').to_owned();
+    Ok(Arc::new(move |to| {
+        let (dialing, proxy) = (dial(to), name.clone());
+        Box::pin(async move {
+            dialing
+                .await
+                .map_err(|cause| ThroughProxy { proxy, cause }.into())
+        })
+    }))
 }
 
 fn dial<C>(connector: C) -> Dial
@@ -135,11 +145,19 @@ impl Service<Uri> for Connector {
         let (dialing, limit) = ((self.dial)(to), self.limit);
         Box::pin(async move {
             match timeout(limit, dialing).await {
+                Ok(Err(error)) if has_elapsed(&*error) => Err(Late(limit).into()),
                 Ok(stream) => stream,
                 Err(_) => Err(Late(limit).into()),
             }
         })
     }
+}
+
+/// Whether a limit of this program, not the system's, was the cause.
+fn has_elapsed(error: &(dyn StdError + 'static)) -> bool {
+    causes(error)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|io| io.kind() == io::ErrorKind::TimedOut && io.raw_os_error().is_none())
 }
 
 /// There was no connection in time.
@@ -154,24 +172,78 @@ impl fmt::Display for Late {
 
 impl StdError for Late {}
 
-/// What kind of error it is that a connection could not be made, or broke.
-pub(super) fn kind_of(error: &(dyn StdError + 'static)) -> ModelErrorKind {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
+/// A proxy did not make the connection.
+#[derive(Debug)]
+struct ThroughProxy {
+    proxy: String,
+    cause: BoxError,
+}
+
+impl fmt::Display for ThroughProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "through the proxy {}", self.proxy)
+    }
+}
+
+impl StdError for ThroughProxy {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
+type TunnelError = <Tunnel<HttpConnector> as Service<Uri>>::Error;
+
+/// What kind of error it is that a connection could not be made, or broke, and what to do about it.
+pub(super) fn diagnose(error: &(dyn StdError + 'static)) -> (ModelErrorKind, Option<&'static str>) {
+    for error in causes(error) {
         let io = error.downcast_ref::<io::Error>();
         if error.is::<Late>() || io.is_some_and(|io| io.kind() == io::ErrorKind::TimedOut) {
-            return ModelErrorKind::Timeout;
+            return (ModelErrorKind::Timeout, None);
         }
-        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
-            return ModelErrorKind::Configuration;
+        match error.downcast_ref::<TunnelError>() {
+            Some(TunnelError::ProxyAuthRequired) => {
+                let advice = "write its user and password before its host: http://user:password@…";
+                return (ModelErrorKind::Auth, Some(advice));
+            }
+            Some(TunnelError::TunnelUnsuccessful) => {
+                let advice = "the proxy refused to connect to this server";
+                return (ModelErrorKind::Network, Some(advice));
+            }
+            _ => {}
         }
-        // What an IO error holds is not its source.
-        cause = match io.and_then(io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        };
+        match error.downcast_ref::<rustls::Error>() {
+            Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                let advice = "an authority of your own is added by `Provider::root_certificate`";
+                return (ModelErrorKind::Configuration, Some(advice));
+            }
+            Some(rustls::Error::InvalidCertificate(_)) => {
+                return (ModelErrorKind::Configuration, None);
+            }
+            Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+                let advice = "the server does not speak TLS: is its address one of http://?";
+                return (ModelErrorKind::Configuration, Some(advice));
+            }
+            _ => {}
+        }
     }
-    ModelErrorKind::Network
+    (ModelErrorKind::Network, None)
+}
+
+/// The error, what caused it, and so on. An `io::Error` leaves out what it wraps when it is asked for
+/// its source.
+fn causes<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        let error: &'e (dyn StdError + 'static) = *error;
+        let wrapped = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    })
 }
 
 /// What a connection is, however it was made.

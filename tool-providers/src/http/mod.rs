@@ -36,7 +36,7 @@ pub(crate) const REQUEST_IDS: [&str; 5] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// To accept a connection.
+    /// Until there is a connection: to a proxy and through it, and TLS among it.
     pub connect: Duration,
     /// From the request to the first byte of the answer. An answer that is not streamed starts only
     /// when the model has finished it.
@@ -130,9 +130,10 @@ fn network(what: &str, error: impl StdError + Send + Sync + 'static) -> ModelErr
         }
         cause = error.source();
     }
-    let kind = connect::kind_of(&error);
-    if text.contains("UnknownIssuer") {
-        text.push_str("; an authority of your own is added by `Provider::root_certificate`");
+    let (kind, advice) = connect::diagnose(&error);
+    if let Some(advice) = advice {
+        text.push_str("; ");
+        text.push_str(advice);
     }
     ModelError::new(kind, text).with_source(error)
 }

@@ -54,6 +54,16 @@ impl ProxyChoice {
             (None, _) => Ok(None),
         }
     }
+
+    /// Adds what no text may show of the proxy before this server.
+    pub(crate) fn hide(&self, server: &Uri, secrets: &mut Secrets) {
+        if let ProxyChoice::At(address) = self {
+            secrets.add_login("the proxy", address.reveal());
+        }
+        if let Ok(Some(proxy)) = self.before(server) {
+            proxy.hide(secrets);
+        }
+    }
 }
 
 impl Proxy {
@@ -66,9 +76,9 @@ impl Proxy {
     }
 
     /// Adds what no text may show.
-    pub(crate) fn hide(&self, secrets: &mut Secrets) {
+    fn hide(&self, secrets: &mut Secrets) {
         if let Some((_, password)) = &self.login {
-            secrets.add("password of the proxy", Secret::new(password));
+            secrets.add("password of the proxy, decoded", Secret::new(password));
         }
         let shown = self
             .authorization
@@ -83,7 +93,7 @@ impl Proxy {
             .ok()
             .and_then(|login| String::from_utf8(login).ok());
         if let Some((_, password)) = login.as_deref().and_then(|login| login.split_once(':')) {
-            secrets.add("password of the proxy", Secret::new(password));
+            secrets.add("password of the proxy, decoded", Secret::new(password));
         }
     }
 }

@@ -184,8 +184,12 @@ fn kind(status: Option<u16>, words: &str, message: &str) -> ModelErrorKind {
         // A conflict with another request; a later one may succeed.
         Some(409 | 500..600) => ModelErrorKind::Server,
         None if in_words(&["rate_limit", "resource_exhausted"]) => ModelErrorKind::RateLimit,
+        None if in_words(&["billing"]) => ModelErrorKind::Quota,
         None if in_words(&["authentication", "permission"]) => ModelErrorKind::Auth,
-        None if in_words(&["invalid_request"]) => ModelErrorKind::BadRequest,
+        None if in_words(&["invalid_", "not_found", "request_too_large"]) => {
+            ModelErrorKind::BadRequest
+        }
+        None if in_words(&["timeout"]) => ModelErrorKind::Timeout,
         None => ModelErrorKind::Server,
         Some(_) => ModelErrorKind::BadRequest,
     }

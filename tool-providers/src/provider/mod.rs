@@ -259,11 +259,18 @@ impl Provider {
     }
 
     /// Reaches the server through this proxy: `http://host:port`, `https://…` or `socks5://…`, with
-    /// `user:password@` before the host where it asks for that. It is treated as a key is: it is never
-    /// shown.
+    /// `user:password@` before the host where it asks for that. What stands there is treated as a key
+    /// is: it is never shown. The name of the server is looked up by the proxy.
     ///
-    /// Where nothing is said, `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are heeded, but
-    /// for servers on this machine.
+    /// Where nothing is said, the variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are
+    /// heeded, but for servers on this machine. An address that cannot be read, or of another scheme, is
+    /// an error of the first request.
+    ///
+    /// ```
+    /// use tool_providers::OpenAi;
+    ///
+    /// let provider = OpenAi::new("sk-…").proxy("http://user:password@proxy.example.com:3128");
+    /// ```
     #[must_use]
     pub fn proxy(self, address: impl Into<Secret>) -> Self {
         let choice = ProxyChoice::At(address.into());
@@ -318,10 +325,8 @@ impl Provider {
         for (name, value) in &self.headers {
             secrets.add_header(name, value);
         }
-        let address = self.parsed_address().and_then(|address| address.at(""));
-        let proxy = address.and_then(|address| self.settings.proxy.before(&address));
-        if let Ok(Some(proxy)) = proxy {
-            proxy.hide(&mut secrets);
+        if let Ok(address) = self.parsed_address().and_then(|address| address.at("")) {
+            self.settings.proxy.hide(&address, &mut secrets);
         }
         secrets.add_query("the address", self.address.as_deref().unwrap_or_default());
         secrets.into()

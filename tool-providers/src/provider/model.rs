@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION, USER_AGENT};
-use hyper::{HeaderMap, Method, Request, Response, Uri};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use tokio::time::sleep;
@@ -236,6 +236,10 @@ impl Server {
         let body = self.reader(body).read(LONGEST_ERROR).await;
         let body = body.ok().flatten().unwrap_or_default();
         let mut error = parse_error(head.status.as_u16(), &body);
+        if head.status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            let text = format!("the proxy asks for a login: {}", error.message());
+            error = ModelError::new(ModelErrorKind::Auth, text).with_status(head.status.as_u16());
+        }
         if let Some(delay) = retry::asked_delay(header, SystemTime::now()) {
             error = error.with_retry_after(Some(delay));
         }

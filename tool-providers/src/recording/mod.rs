@@ -36,8 +36,8 @@
 //!
 //! Headers of requests are not kept. Of those of answers, only the type of the content, the ids, and
 //! what is said of another attempt are. The key, the values of headers and of the query of an address,
-//! and what is given for a [`RemoteMcp`](tool_core::model::RemoteMcp) are replaced by a mark such as
-//! `[hidden: key]` wherever they occur, unless they are shorter than four characters. When a file is
+//! the password of a proxy, and what is given for a [`RemoteMcp`](tool_core::model::RemoteMcp) are
+//! replaced by a mark such as `[hidden: key]` wherever they occur, unless they are shorter than four characters. When a file is
 //! played, a mark matches any text in a request; in an answer it becomes what the provider that
 //! replays has under that name.
 
