@@ -222,14 +222,19 @@ async fn nothing_is_logged_by_http_2_p4() {
             let (answer, _) = ask_with(&provider, false, &with_remote(true)).await;
             let shown = answer.err().map(|error| all_of(&error));
             assert_none_planted("HTTP/2", &shown.unwrap_or_default());
-            let (answer, _) = ask_with(&provider, true, &RequestOptions::new()).await;
-            let shown = answer.err().map(|error| all_of(&error));
-            assert_none_planted("HTTP/2", &shown.unwrap_or_default());
+            let mut chat = Chat::new(provider.model("m")).with_streaming(true);
+            let shown = match chat.ask("hi").await {
+                Ok(_) => String::new(),
+                Err(error) => all_of(error.model_error().unwrap()) + &format!("{error:?}"),
+            };
+            assert_none_planted("HTTP/2", &format!("{shown} {chat:?}"));
         }
         assert!(server.counted().1 >= 5);
     }
     let text = logged.0.lock().unwrap();
-    assert!(text.contains("h2::"), "{text}");
+    for part in ["h2::", "gen_ai.request.model"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     assert_none_planted("the log", &text);
 }
 

@@ -5,7 +5,7 @@ mod support;
 
 use support::proxy::{Does, Proxy};
 use support::server::{Reply, Server};
-use support::tls::{AUTHORITY, Http2, TlsServer};
+use support::tls::{AUTHORITY, Http2};
 use support::vendors::{all, answer, ask, one, whole};
 use tokio::net::TcpListener;
 use tool_core::ModelErrorKind;
@@ -118,22 +118,5 @@ async fn every_protocol_is_spoken_over_tls() {
         let provider = one(name, &server.address);
         let answer = ask(&provider.root_certificate(AUTHORITY), false).await;
         assert_eq!(answer.unwrap().text(), "yes", "{name}");
-    }
-}
-
-#[tokio::test]
-async fn the_version_is_the_best_that_the_server_offers() {
-    for (offered, spoken) in [
-        (&["h2", "http/1.1"][..], "HTTP/2.0"),
-        (&["http/1.1"], "HTTP/1.1"),
-        (&[], "HTTP/1.1"),
-    ] {
-        let server = TlsServer::start(offered, &whole("compatible", "yes").to_string()).await;
-        let provider = Compatible::at(format!("https://{}", server.address));
-        let provider = provider.root_certificate(AUTHORITY);
-        for _ in 0..2 {
-            assert_eq!(ask(&provider, false).await.unwrap().text(), "yes");
-        }
-        assert_eq!(server.versions(), [spoken; 2], "{offered:?}");
     }
 }

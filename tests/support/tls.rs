@@ -1,15 +1,9 @@
 //! TLS with the certificate of the fixtures.
 #![allow(dead_code)]
 
-use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -39,7 +33,7 @@ pub fn acceptor(protocols: &[&str]) -> TlsAcceptor {
     Arc::new(config).into()
 }
 
-/// A server that speaks HTTP/2 alone and answers all requests alike.
+/// A server that offers HTTP/1.1 too, speaks HTTP/2 alone, and answers all requests alike.
 #[derive(Clone)]
 pub struct Http2 {
     pub address: String,
@@ -55,7 +49,7 @@ impl Http2 {
             connections: Arc::default(),
             requests: Arc::default(),
         };
-        let (shared, acceptor) = (server.clone(), acceptor(&["h2"]));
+        let (shared, acceptor) = (server.clone(), acceptor(&["h2", "http/1.1"]));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 shared.connections.fetch_add(1, Ordering::SeqCst);
@@ -91,68 +85,5 @@ impl Http2 {
             answer.send_data(body.to_owned().into(), true).ok()?;
         }
         Some(())
-    }
-}
-
-/// The certificate of the authority that vouches for the server.
-pub fn authority() -> Vec<u8> {
-    AUTHORITY.to_vec()
-}
-
-#[derive(Clone)]
-pub struct TlsServer {
-    /// Host and port.
-    pub address: String,
-    versions: Arc<Mutex<Vec<String>>>,
-}
-
-impl TlsServer {
-    /// Offers these protocols, and answers every request with this text.
-    pub async fn start(protocols: &[&str], answer: &str) -> Self {
-        let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
-        let server = TlsServer {
-            address: format!("127.0.0.1:{}", listener.local_addr().unwrap().port()),
-            versions: Arc::default(),
-        };
-        let (acceptor, shared) = (acceptor(protocols), server.clone());
-        let answer = Bytes::from(answer.to_owned());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (acceptor, shared, answer) = (acceptor.clone(), shared.clone(), answer.clone());
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else {
-                        return;
-                    };
-                    let is_2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    let service = service_fn(move |request: Request<Incoming>| {
-                        let version = format!("{:?}", request.version());
-                        shared.versions.lock().unwrap().push(version);
-                        let mut response = Response::new(Full::new(answer.clone()));
-                        let json = "application/json".parse().unwrap();
-                        response.headers_mut().insert("content-type", json);
-                        async move { Ok::<_, Infallible>(response) }
-                    });
-                    let io = TokioIo::new(stream);
-                    // Whoever called may be gone.
-                    let _ = match is_2 {
-                        true => {
-                            let http2 =
-                                hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                            http2.serve_connection(io, service).await
-                        }
-                        false => {
-                            let http1 = hyper::server::conn::http1::Builder::new();
-                            http1.serve_connection(io, service).await
-                        }
-                    };
-                });
-            }
-        });
-        server
-    }
-
-    /// In which version each request came.
-    pub fn versions(&self) -> Vec<String> {
-        self.versions.lock().unwrap().clone()
     }
 }
