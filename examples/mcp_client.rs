@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         )
         .text("Done.");
     let mut chat = Chat::new(model)
-        .with_tools_from(server)
+        .with_mcp(server)
         .after_tool_progress(|progress| println!("{:?} of {:?}", progress.value, progress.total))
         .after_tool_result(|result| println!("{}: {}", result.name, result.text));
     let mut turn = chat.ask("Add, then take your time.").await?;

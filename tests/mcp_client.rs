@@ -42,7 +42,7 @@ async fn a_servers_tools_are_listed_and_called() {
             ),
         ])
         .text("done");
-    let mut chat = Chat::new(model).with_tools_from(server);
+    let mut chat = Chat::new(model).with_mcp(server);
     chat.ask("go").await.unwrap();
     let results = results(&chat);
     assert_eq!(outcomes(&chat), [Outcome::Ok; 7], "{results:?}");
@@ -69,7 +69,7 @@ async fn wrong_arguments_never_reach_the_server() {
     let model = ScriptedModel::new()
         .call("get-sum", json!({ "a": "two", "c": 1 }))
         .text("done");
-    let mut chat = Chat::new(model).with_tools_from(server);
+    let mut chat = Chat::new(model).with_mcp(server);
     chat.ask("go").await.unwrap();
     let text = &results(&chat)[0].text;
     assert!(text.starts_with("Invalid tool arguments: "), "{text}");
@@ -108,7 +108,7 @@ async fn what_the_server_calls_an_error_is_one() {
     let model = ScriptedModel::new()
         .call("read_text_file", outside)
         .text("done");
-    let mut chat = Chat::new(model).with_tools_from(server);
+    let mut chat = Chat::new(model).with_mcp(server);
     chat.ask("go").await.unwrap();
     assert_eq!(outcomes(&chat), [Outcome::Error]);
     let text = &results(&chat)[0].text;
@@ -141,7 +141,7 @@ async fn what_may_destroy_waits_for_approval_and_what_only_reads_does_not() {
             ),
         ])
         .text("done");
-    let mut chat = Chat::new(model).with_tools_from(server);
+    let mut chat = Chat::new(model).with_mcp(server);
     let turn = chat.ask("go").await.unwrap();
     let pending = turn.pending_approvals().to_vec();
     assert_eq!(pending.len(), 2, "{turn}");
@@ -237,9 +237,9 @@ async fn two_servers_with_the_same_tools_are_told_apart() {
         ])
         .text("done");
     let mut chat = Chat::new(model)
-        .with_tools_from(first)
-        .with_tools_from(second)
-        .with_tools_from(third);
+        .with_mcp(first)
+        .with_mcp(second)
+        .with_mcp(third);
     chat.ask("go").await.unwrap();
     let texts: Vec<String> = results(&chat)
         .into_iter()
@@ -269,7 +269,7 @@ async fn deferred_tools_are_searched_for_and_called() {
             json!({ "name": "get-sum", "arguments": { "a": 2, "b": 3 } }),
         )
         .text("done");
-    let mut chat = Chat::new(model.clone()).with_tools_from(server);
+    let mut chat = Chat::new(model.clone()).with_mcp(server);
     chat.ask("go").await.unwrap();
     let results = results(&chat);
     assert!(results[0].text.contains("get-sum"), "{}", results[0].text);
@@ -290,7 +290,7 @@ async fn a_long_result_is_kept_in_a_file() {
         .call("read_text_file", path)
         .text("done");
     let mut chat = Chat::new(model)
-        .with_tools_from(server)
+        .with_mcp(server)
         .with_file_store(MemoryStore::new());
     chat.ask("go").await.unwrap();
     let text = &results(&chat)[0].text;
@@ -309,7 +309,7 @@ async fn progress_arrives_whole_and_in_order() {
         .call("trigger-long-running-operation", arguments)
         .text("done");
     let (chat, seen) = watched(model);
-    let mut chat = chat.with_tools_from(server);
+    let mut chat = chat.with_mcp(server);
     chat.ask("go").await.unwrap();
     let values: Vec<_> = seen
         .lock()
@@ -332,7 +332,7 @@ async fn a_question_of_the_server_is_put_to_the_user_and_its_call_goes_on() {
             .call("trigger-elicitation-request", json!({}))
             .text("done")
     };
-    let mut chat = Chat::new(ask()).with_tools_from(server.clone());
+    let mut chat = Chat::new(ask()).with_mcp(server.clone());
     let turn = chat.ask("go").await.unwrap();
     let request = turn.pending_inputs()[0].clone();
     assert_eq!(
@@ -347,7 +347,7 @@ async fn a_question_of_the_server_is_put_to_the_user_and_its_call_goes_on() {
     let text = &results(&chat)[0].text;
     assert!(text.contains("Ada") && text.contains('7'), "{text}");
 
-    let mut chat = Chat::new(ask()).with_tools_from(server);
+    let mut chat = Chat::new(ask()).with_mcp(server);
     let turn = chat.ask("go").await.unwrap();
     chat.decline(&turn.pending_inputs()[0]).unwrap();
     chat.complete().await.unwrap();
@@ -367,7 +367,7 @@ async fn a_page_to_visit_is_put_to_the_user_whether_it_is_asked_for_or_is_why_a_
             .text("done")
     };
     for is_refused in [false, true] {
-        let mut chat = Chat::new(call(is_refused)).with_tools_from(server.clone());
+        let mut chat = Chat::new(call(is_refused)).with_mcp(server.clone());
         let mut turn = chat.ask("go").await.unwrap();
         let mut visited = Vec::new();
         while let Turn::Paused(pause) = &turn {
@@ -380,7 +380,7 @@ async fn a_page_to_visit_is_put_to_the_user_whether_it_is_asked_for_or_is_why_a_
         assert_eq!(visited.last().unwrap(), page);
         assert_eq!(visited.len(), 1 + usize::from(is_refused), "{visited:?}");
     }
-    let mut chat = Chat::new(call(true)).with_tools_from(server);
+    let mut chat = Chat::new(call(true)).with_mcp(server);
     let turn = chat.ask("go").await.unwrap();
     chat.decline(&turn.pending_inputs()[0]).unwrap();
     chat.complete().await.unwrap();
@@ -422,7 +422,7 @@ async fn a_server_of_the_python_sdk_is_used_in_whatever_generation_it_speaks() {
             ])
             .text("done");
         let (chat, seen) = watched(model);
-        let mut chat = chat.with_tools_from(server);
+        let mut chat = chat.with_mcp(server);
         chat.ask("go").await.unwrap();
         let texts: Vec<String> = results(&chat)
             .into_iter()

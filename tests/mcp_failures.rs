@@ -188,7 +188,7 @@ async fn a_server_that_dies_in_a_call_gives_one_error_and_the_next_turn_reconnec
     let model = model(&["die", "own"]).call("echo", json!({})).text("done");
     let mut chat = Chat::new(model.clone())
         .with_tools(set([echo("own")]))
-        .with_tools_from(server);
+        .with_mcp(server);
     chat.ask("go").await.unwrap();
     assert_eq!(outcomes(&chat), [Outcome::Error, Outcome::Ok]);
     let text = &results(&chat)[0].text;
@@ -232,7 +232,7 @@ async fn a_call_that_hangs_is_stopped_and_cancelled_on_the_server() {
     let server = server.with_max_run_time(Duration::from_millis(300));
     let server = server.connect().await.unwrap();
     let mut lines = BufReader::new(line.pick_up().await).lines();
-    let mut chat = Chat::new(model(&["hang", "echo"])).with_tools_from(server);
+    let mut chat = Chat::new(model(&["hang", "echo"])).with_mcp(server);
     chat.ask("go").await.unwrap();
     assert_eq!(outcomes(&chat), [Outcome::TimedOut, Outcome::Ok]);
     let told = [
@@ -249,7 +249,7 @@ async fn cancelling_the_chat_cancels_on_the_server() {
     let server = server.connect().await.unwrap();
     let mut lines = BufReader::new(line.pick_up().await).lines();
     let model = ScriptedModel::new().call("hang", json!({}));
-    let mut chat = Chat::new(model).with_tools_from(server);
+    let mut chat = Chat::new(model).with_mcp(server);
     let handle = chat.cancel_handle();
     let watch = async {
         assert_eq!(heard(&mut lines).await, "called hang");
@@ -264,7 +264,7 @@ async fn cancelling_the_chat_cancels_on_the_server() {
 #[tokio::test]
 async fn floods_and_nonsense_are_survived() {
     let server = ourselves("server").connect().await.unwrap();
-    let mut chat = Chat::new(model(&["flood", "nonsense", "echo"])).with_tools_from(server);
+    let mut chat = Chat::new(model(&["flood", "nonsense", "echo"])).with_mcp(server);
     chat.ask("go").await.unwrap();
     assert_eq!(outcomes(&chat), [Outcome::Ok, Outcome::Error, Outcome::Ok]);
     assert_eq!(
@@ -279,7 +279,7 @@ async fn other_tools_are_offered_from_the_next_turn_on() {
     let model = model(&["change", "echo"])
         .call("renamed", json!({}))
         .text("done");
-    let mut chat = Chat::new(model.clone()).with_tools_from(server);
+    let mut chat = Chat::new(model.clone()).with_mcp(server);
     chat.ask("go").await.unwrap();
     chat.ask("again").await.unwrap();
     let tools: Vec<_> = model
@@ -297,7 +297,7 @@ async fn a_call_that_asks_is_kept_on_the_server_and_not_made_again() {
     let (server, line) = on_line().await;
     let server = server.connect().await.unwrap();
     let mut lines = BufReader::new(line.pick_up().await).lines();
-    let mut chat = Chat::new(model(&["ask", "echo"])).with_tools_from(server);
+    let mut chat = Chat::new(model(&["ask", "echo"])).with_mcp(server);
     let turn = chat.ask("go").await.unwrap();
     chat.answer(&turn.pending_inputs()[0], json!({ "name": "Ada" }))
         .unwrap();
@@ -312,7 +312,7 @@ async fn a_server_that_does_not_wait_for_the_user_is_called_again_with_the_answe
     let (server, line) = on_line().await;
     let server = server.connect().await.unwrap();
     let mut lines = BufReader::new(line.pick_up().await).lines();
-    let mut chat = Chat::new(model(&["ask"])).with_tools_from(server.clone());
+    let mut chat = Chat::new(model(&["ask"])).with_mcp(server.clone());
     let turn = chat.ask("go").await.unwrap();
     let give_up = server.tool_set().get("give_up").unwrap().clone();
     give_up.call(json!({})).await.unwrap();
@@ -368,7 +368,7 @@ async fn closing_the_chat_ends_the_process_and_all_that_it_has_started() {
         if behaviour == "PARENT" {
             lines.push(line.pick_up().await);
         }
-        let mut chat = Chat::new(model(&["echo"])).with_tools_from(server);
+        let mut chat = Chat::new(model(&["echo"])).with_mcp(server);
         chat.ask("go").await.unwrap();
         drop(chat);
         for line in lines {
@@ -388,7 +388,7 @@ async fn a_panic_leaves_no_process_behind() {
     let line = line.pick_up().await;
     let panics = async move {
         let mut chat = Chat::new(model(&["echo"]))
-            .with_tools_from(server)
+            .with_mcp(server)
             .after_message(|_| panic!("a callback panics"));
         chat.ask("go").await.map(drop)
     };

@@ -66,7 +66,7 @@ async fn tools_progress_and_questions_work_over_http() {
         ])
         .text("done");
     let (chat, seen) = watched(model);
-    let mut chat = chat.with_tools_from(server);
+    let mut chat = chat.with_mcp(server);
     let turn = chat.ask("go").await.unwrap();
     chat.answer(&turn.pending_inputs()[0], json!({ "name": "Ada" }))
         .unwrap();
@@ -96,9 +96,7 @@ async fn calls_at_once_are_told_apart_when_one_asks() {
         ])
         .text("done");
     let options = tool_core::ToolOptions::new().concurrency(2);
-    let mut chat = Chat::new(model)
-        .with_tools_from(server)
-        .with_tool_options(options);
+    let mut chat = Chat::new(model).with_mcp(server).with_tool_options(options);
     let turn = chat.ask("go").await.unwrap();
     assert_eq!(turn.pending_inputs()[0].tool, "trigger-elicitation-request");
     chat.decline(&turn.pending_inputs()[0]).unwrap();
@@ -120,7 +118,7 @@ async fn a_server_that_is_killed_in_a_call_and_started_again_is_reconnected() {
         .text("done");
     let (working, mut works) = tokio::sync::mpsc::unbounded_channel();
     let mut chat = Chat::new(model)
-        .with_tools_from(server)
+        .with_mcp(server)
         .after_tool_progress(move |_| working.send(()).unwrap());
     let kill = async {
         works.recv().await.unwrap();

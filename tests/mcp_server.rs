@@ -246,7 +246,7 @@ async fn assert_used(server: McpServer, generation: Generation) {
         ])
         .text("done");
     let (chat, seen) = watched(model);
-    let mut chat = chat.with_tools_from(server);
+    let mut chat = chat.with_mcp(server);
     let mut turn = chat.ask("go").await.unwrap();
     let mut asked = Vec::new();
     while let Turn::Paused(pause) = &turn {
@@ -296,7 +296,7 @@ async fn a_task_is_one_for_a_client_that_knows_tasks() {
     let url = over_http(service()).await;
     let server = McpServer::http(url).connect().await.unwrap();
     let model = ScriptedModel::new().call("bake", json!({})).text("done");
-    let mut chat = Chat::new(model).with_tools_from(server);
+    let mut chat = Chat::new(model).with_mcp(server);
     let turn = chat.ask("go").await.unwrap();
     let tasks = turn.pending_tasks();
     assert_eq!(tasks[0].1.message.as_deref(), Some("kneading"), "{turn}");

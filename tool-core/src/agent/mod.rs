@@ -97,10 +97,16 @@ impl Agent {
 
     /// Lets the model call the tools of a source, beside those it can call already. See
     /// [`Chat::with_tools_from`](crate::Chat::with_tools_from).
-    #[doc(alias = "with_mcp")]
     #[must_use]
     pub fn with_tools_from(self, source: impl ToolSource + 'static) -> Self {
         self.changed(|agent| agent.sources.push(Arc::new(source)))
+    }
+
+    /// Lets the model call the tools of a server of the Model Context Protocol, beside those it can call
+    /// already. See [`Chat::with_mcp`](crate::Chat::with_mcp).
+    #[must_use]
+    pub fn with_mcp(self, server: impl ToolSource + 'static) -> Self {
+        self.with_tools_from(server)
     }
 
     /// Says how the tools are used.

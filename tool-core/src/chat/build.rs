@@ -52,11 +52,18 @@ impl Chat {
         self
     }
 
-    /// Lets the model call the tools of a source, beside those it can call already: of an MCP server, for
-    /// example. They are listed when the chat is first used, and again before the first request after each
-    /// question of the user, so that what the model is told of them stays the same within a turn. A name that
-    /// is taken gets the source's label before it.
-    #[doc(alias = "with_mcp")]
+    /// Lets the model call the tools of a server of the Model Context Protocol, beside those it can call
+    /// already: of an `Mcp`, which `McpServer::connect` of tool-providers (feature `mcp`) gives. The
+    /// same as [`with_tools_from`](Chat::with_tools_from).
+    #[must_use]
+    pub fn with_mcp(self, server: impl ToolSource + 'static) -> Self {
+        self.with_tools_from(server)
+    }
+
+    /// Lets the model call the tools of a source, beside those it can call already. They are listed when the
+    /// chat is first used, and again before the first request after each question of the user, so that what
+    /// the model is told of them stays the same within a turn. A name that is taken gets the source's label
+    /// before it.
     #[must_use]
     pub fn with_tools_from(mut self, source: impl ToolSource + 'static) -> Self {
         self.sources.add(Arc::new(source));

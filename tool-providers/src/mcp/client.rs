@@ -14,7 +14,7 @@ use super::tool::McpTool;
 use super::{McpError, McpErrorKind};
 
 /// A server of the Model Context Protocol that is connected: hand it to
-/// [`Chat::with_tools_from`](tool_core::Chat::with_tools_from) or to an agent.
+/// [`Chat::with_mcp`](tool_core::Chat::with_mcp) or to an agent.
 ///
 /// Cloning shares the connection, as do the chats and tools that came of it. With the last of them the
 /// server's process ends. Where the connection breaks, the call that runs gets an error as its result, and

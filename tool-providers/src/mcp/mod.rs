@@ -2,7 +2,7 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | use the tools of a server | [`McpServer`], [`Mcp`], [`Chat::with_tools_from`](tool_core::Chat::with_tools_from) |
+//! | use the tools of a server | [`McpServer`], [`Mcp`], [`Chat::with_mcp`](tool_core::Chat::with_mcp) |
 //! | be a server | [`McpService`], [`serve_stdio`] |
 //! | say which of them wait for a decision, by what the server says of them | [`RemoteTool`] |
 

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///     .with_max_run_time(Duration::from_secs(60))
 ///     .connect()
 ///     .await?;
-/// let chat = Chat::new(model).with_tools_from(files);
+/// let chat = Chat::new(model).with_mcp(files);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
