@@ -462,7 +462,10 @@ fn a_remote_server_is_called_without_asking_only_where_that_is_allowed() {
     assert_eq!(body["mcp_servers"], declared);
     let toolset = json!({ "type": "mcp_toolset", "mcp_server_name": "wiki",
         "default_config": { "enabled": false, "defer_loading": true }, "configs": { "ask": { "enabled": true } } });
-    assert_eq!(body["tools"][1], toolset);
+    let search =
+        json!({ "type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25" });
+    let declared = body["tools"].as_array().unwrap();
+    assert_eq!(declared[1..], [toolset, search]);
     let request = Request::new(
         &asking.transcript,
         &asking.tools,

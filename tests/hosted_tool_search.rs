@@ -6,7 +6,8 @@ mod support;
 use serde_json::{Value, json};
 use support::chat::{echo, results, set};
 use support::server::{Reply, Server};
-use tool_core::{Chat, Message};
+use tool_core::model::RemoteMcp;
+use tool_core::{Chat, Message, RequestOptions};
 use tool_providers::protocol::responses::Dialect;
 use tool_providers::{Anthropic, Api, Compatible, Provider};
 
@@ -179,4 +180,47 @@ async fn a_chat_moves_from_provider_to_provider_c8() {
             "user",
         ]
     );
+}
+
+/// A server that waits to be searched for could never be found without a search.
+#[tokio::test]
+async fn a_remote_server_that_is_deferred_is_searched_too_c8() {
+    let bm25 = json!({ "type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25" });
+    let text = anthropic(json!([{ "type": "text", "text": "done" }]), "end_turn");
+    for (reply, provider, search) in [
+        (text, Anthropic::new("key"), bm25),
+        (
+            responses(said("done")),
+            Compatible::at("http://localhost").api(Api::Responses(Dialect::OPENAI)),
+            json!({ "type": "tool_search" }),
+        ),
+    ] {
+        let server = Server::start([reply]).await;
+        let provider = provider.base_url(&server.address);
+        let wiki = || RemoteMcp::new("wiki", "https://wiki.example/mcp").without_approval();
+        for (tools, options, expected) in [
+            (set([]), RequestOptions::new().remote_mcp(wiki()), 0),
+            (
+                set([]),
+                RequestOptions::new().remote_mcp(wiki().deferred()),
+                1,
+            ),
+            (
+                set([echo("rare")]),
+                RequestOptions::new().remote_mcp(wiki().deferred()),
+                1,
+            ),
+        ] {
+            let chat = Chat::new(provider.model("m")).with_deferred_tools(tools);
+            let mut chat = chat.with_request_options(options);
+            assert_eq!(chat.ask("go").await.unwrap().text(), "done");
+            let tools = server.asked().last().unwrap().json()["tools"].clone();
+            let searches = tools.as_array().unwrap().iter();
+            assert_eq!(
+                searches.filter(|tool| **tool == search).count(),
+                expected,
+                "{tools}"
+            );
+        }
+    }
 }

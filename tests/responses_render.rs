@@ -422,6 +422,7 @@ fn a_remote_server_is_declared_with_what_it_may_do() {
           "require_approval": { "never": { "tool_names": ["ask"] } }, "allowed_tools": ["ask", "edit"],
           "headers": { "x-key": "value" }, "defer_loading": true },
         { "type": "mcp", "server_label": "free", "server_url": "https://free.example/mcp", "require_approval": "never" },
+        { "type": "tool_search" },
     ]);
     assert_eq!(json!(tools.as_array().unwrap()[1..]), expected);
 

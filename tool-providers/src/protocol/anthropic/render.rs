@@ -14,8 +14,7 @@ use super::schema::Limits;
 use super::{Anthropic, Dialect, NAME, messages, schema};
 
 /// The tool by which the provider searches deferred ones.
-const SEARCH: &[u8] =
-    b"{\"type\":\"tool_search_tool_bm25_20251119\",\"name\":\"tool_search_tool_bm25\"}";
+const SEARCH: &str = r#"{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}"#;
 
 /// The body in pieces: the tools, everything small, the system prompt, the messages, the end.
 pub(super) fn request(
@@ -38,14 +37,19 @@ pub(super) fn request(
             _ => true,
         };
     let mut deferred = request.tools.deferred();
-    let searches =
+    let searches_ours =
         dialect.tool_search && deferred.any(|tool| !trims || request.allows(tool.name()));
     let tools = match request.options.extra.contains_key("tools") {
         true => None,
-        false => block(protocol, request, trims, searches)?,
+        false => block(protocol, request, trims, searches_ours)?,
     };
     let servers = &request.options.remote_mcp;
-    let remote = servers.iter().map(toolset).collect::<Result<Vec<_>, _>>()?;
+    let toolsets = servers.iter().map(|server| toolset(server, dialect));
+    let mut remote = toolsets.collect::<Result<Vec<_>, _>>()?;
+    let searches_theirs = dialect.tool_search && servers.iter().any(|server| server.deferred);
+    if searches_theirs && !searches_ours {
+        remote.extend(serde_json::from_str(SEARCH));
+    }
     let mut body = Body::new(request, NAME, tools, remote);
     let has_tools = body.has_tools();
     if !servers.is_empty() {
@@ -78,6 +82,7 @@ pub(super) fn request(
         }
     }
     // What a search found is taken back only while there is a search.
+    let searches = searches_ours || searches_theirs;
     let key = protocol.key ^ u64::from(searches);
     body.finish("messages", || {
         let messages = request.transcript.render(key, |all, done, out| {
@@ -133,7 +138,7 @@ fn block(
         close: &|out| {
             if searches {
                 json::separate(out);
-                out.extend_from_slice(SEARCH);
+                out.extend_from_slice(SEARCH.as_bytes());
             }
         },
     }
@@ -172,7 +177,7 @@ fn server(server: &RemoteMcp) -> Value {
 }
 
 /// The tools of a remote server. The provider runs them without asking.
-fn toolset(server: &RemoteMcp) -> Result<Value, ModelError> {
+fn toolset(server: &RemoteMcp, dialect: &Dialect) -> Result<Value, ModelError> {
     let refused = |text: String| Err(ModelError::new(ModelErrorKind::Configuration, text));
     if server.approval != RemoteApproval::Never {
         return refused(format!(
@@ -197,7 +202,7 @@ fn toolset(server: &RemoteMcp) -> Result<Value, ModelError> {
             .collect();
         toolset["configs"] = configs.into();
     }
-    if server.deferred {
+    if server.deferred && dialect.tool_search {
         default.insert("defer_loading".into(), true.into());
     }
     if !default.is_empty() {

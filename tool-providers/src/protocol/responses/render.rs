@@ -17,11 +17,21 @@ pub(super) fn request(
     request: &Request<'_>,
 ) -> Result<Vec<Bytes>, ModelError> {
     let dialect = protocol.dialect();
+    let is_told = dialect.allowed_tools
+        || request.allowed.is_none()
+        || matches!(request.choice, ToolChoice::None | ToolChoice::Tool(_));
+    let mut deferred = request.tools.deferred();
+    let searches =
+        dialect.tool_search && deferred.any(|tool| is_told || request.allows(tool.name()));
     let tools = match request.options.extra.contains_key("tools") {
         true => None,
-        false => block(protocol, request)?,
+        false => block(protocol, request, is_told, searches)?,
     };
-    let mut body = Body::new(request, NAME, tools, remote(dialect, request)?);
+    let mut servers = remote(dialect, request)?;
+    if !searches && servers.iter().any(|server| server["defer_loading"] == true) {
+        servers.push(json!({ "type": "tool_search" }));
+    }
+    let mut body = Body::new(request, NAME, tools, servers);
     let has_tools = body.has_tools();
     body.member("model", model);
     body.member("stream", &request.stream);
@@ -80,14 +90,13 @@ fn choice(dialect: &Dialect, request: &Request<'_>) -> Option<Value> {
 }
 
 /// `{"tools":[…`, the start of a body; `None` where no tool is declared.
-fn block(protocol: &Responses, request: &Request<'_>) -> Result<Option<Bytes>, ModelError> {
+fn block(
+    protocol: &Responses,
+    request: &Request<'_>,
+    is_told: bool,
+    searches: bool,
+) -> Result<Option<Bytes>, ModelError> {
     let dialect = protocol.dialect();
-    let is_told = dialect.allowed_tools
-        || request.allowed.is_none()
-        || matches!(request.choice, ToolChoice::None | ToolChoice::Tool(_));
-    let mut deferred = request.tools.deferred();
-    let searches =
-        dialect.tool_search && deferred.any(|tool| is_told || request.allows(tool.name()));
     // A choice cannot name a tool that is still to be found.
     let named = match (request.choice, request.allowed) {
         (ToolChoice::Tool(name), _) => std::slice::from_ref(name),
