@@ -9,7 +9,7 @@ use support::chat::{Log, assert_paired, echo, outcomes, results, set, tool};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
     Calls, Chat, ChatErrorKind, Event, FinishReason, Limits, Message, ModelError, ModelErrorKind,
-    Outcome, Stop, ToolChoice, ToolError, ToolOptions, Turn, Usage,
+    Outcome, Stop, ToolChoice, ToolError, ToolOptions, Turn, Usage, tool, tools,
 };
 
 fn many(names: &[&'static str]) -> Vec<(&'static str, serde_json::Value)> {
@@ -205,6 +205,24 @@ async fn a_forced_choice_is_cleared_after_a_tool_ran_c2_b100() {
             .collect();
         assert_eq!(choices, [choice, ToolChoice::Auto]);
     }
+}
+
+/// Else the model would have to make the denied call again, and again.
+#[tokio::test]
+async fn a_forced_choice_is_cleared_when_the_call_is_denied_c2_c3() {
+    /// Pays.
+    #[tool(requires_approval)]
+    fn pay() {}
+
+    let model = ScriptedModel::new().call("pay", json!({})).text("done");
+    let options = ToolOptions::new().choice(ToolChoice::Required);
+    let mut chat = Chat::new(model.clone())
+        .with_tools(tools![Pay])
+        .with_tool_options(options);
+    let turn = chat.ask("go").await.unwrap();
+    chat.deny(&turn.pending_approvals()[0]).unwrap();
+    assert_eq!(chat.complete().await.unwrap().text(), "done");
+    assert_eq!(model.requests()[1].choice, ToolChoice::Auto);
 }
 
 #[tokio::test]

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use support::chat::{assert_paired, outcomes, results, tool};
 use support::server::{Reply, Server};
 use tool_core::model::RemoteMcp;
-use tool_core::{Chat, ChatErrorKind, ModelErrorKind, Outcome, RequestOptions, ToolSet, Turn};
+use tool_core::{
+    Chat, ChatErrorKind, ModelErrorKind, Outcome, RequestOptions, ToolChoice, ToolOptions, ToolSet,
+    Turn,
+};
 use tool_providers::protocol::responses::Dialect;
 use tool_providers::{Anthropic, Api, Compatible, Gemini, Provider};
 
@@ -147,6 +150,29 @@ async fn remote_calls_are_decided_with_ours_and_the_provider_is_told_c3() {
                 { "type": "mcp_approval_response", "approval_request_id": "mcpr_2", "approve": false, "reason": "not all of them" },
             ])
         );
+    }
+}
+
+/// A call of the provider's is one too: with none of ours, and no second one is demanded.
+#[tokio::test]
+async fn a_required_call_may_be_one_that_the_provider_runs_c2_c3() {
+    let mut answer = wanting();
+    answer["output"] = json!([request("mcpr_1", "shorten", "{}")]);
+    for approves in [true, false] {
+        let replies = [answer.clone(), done()].map(|answer| Reply::json(200, answer));
+        let server = Server::start(replies).await;
+        let mut chat = Chat::new(provider(&server).model("m"))
+            .with_request_options(RequestOptions::new().remote_mcp(links()))
+            .with_tool_options(ToolOptions::new().choice(ToolChoice::Required));
+        let turn = chat.ask("shorten it").await.unwrap();
+        match approves {
+            true => chat.approve(&turn.pending_approvals()[0]).unwrap(),
+            false => chat.deny(&turn.pending_approvals()[0]).unwrap(),
+        }
+        chat.complete().await.unwrap();
+        let asked = server.asked();
+        assert_eq!(asked[0].json()["tool_choice"], "required");
+        assert_eq!(asked[1].json()["tool_choice"], Value::Null);
     }
 }
 

@@ -281,8 +281,8 @@ impl Chat {
         let resume = !std::mem::replace(&mut self.resumed, true);
         let mut driver = self.driver();
         let pass = driver.run_tools(resume).await;
-        let ran = driver.ran_any;
-        if ran && self.tool_options.choice.is_forced() && !self.tool_options.keep_choice {
+        let served = driver.served_any;
+        if served && self.tool_options.choice.is_forced() && !self.tool_options.keep_choice {
             self.tool_options.choice = ToolChoice::Auto;
         }
         pass
@@ -316,7 +316,7 @@ impl Chat {
             hub: &self.hub,
             cancellation: &self.cancellation,
             outbox: &self.outbox,
-            ran_any: false,
+            served_any: false,
             chat: &self.id,
             calls: self.tool_options.calls,
             allowed: self.tool_options.only.as_deref(),
@@ -358,7 +358,9 @@ impl Chat {
             _ if self.tool_options.calls.limit() == Some(0) => {
                 "no calls at all are allowed; use `ToolChoice::None` for that".into()
             }
-            (None, ToolChoice::Required) if self.tools.is_empty() => {
+            (None, ToolChoice::Required)
+                if self.tools.is_empty() && !self.config.request_options.offers_tools() =>
+            {
                 "a tool is required, but the chat has no tools".into()
             }
             (None, ToolChoice::Tool(name)) if self.tools.get(name).is_none() => {

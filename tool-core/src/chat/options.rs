@@ -49,7 +49,7 @@ impl ToolOptions {
     }
 
     /// Whether and which tools the model may call. A required tool or a specific one is cleared
-    /// after a tool ran, so that the model can answer.
+    /// after a tool ran or a call was denied, so that the model can answer.
     #[must_use]
     pub fn choice(self, choice: impl Into<ToolChoice>) -> Self {
         ToolOptions {

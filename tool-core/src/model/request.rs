@@ -152,6 +152,12 @@ impl RequestOptions {
         self
     }
 
+    /// Whether the provider is given tools that it runs itself, or that are written in its own words.
+    pub(crate) fn offers_tools(&self) -> bool {
+        let written = self.extra.contains_key("tools");
+        written || !self.remote_mcp.is_empty() || !self.hosted_tools.is_empty()
+    }
+
     /// Adds a member that is merged verbatim into the body of every request.
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {

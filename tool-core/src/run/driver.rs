@@ -38,8 +38,9 @@ pub(crate) struct Driver<'a> {
     pub(crate) hub: &'a Arc<Hub>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) outbox: &'a Outbox,
-    /// Whether a tool ran in this pass.
-    pub(crate) ran_any: bool,
+    /// Whether in this pass a tool ran, or a person decided that it does not or that the provider runs it:
+    /// what was to be called was called.
+    pub(crate) served_any: bool,
     /// What the keys of this chat's calls begin with.
     pub(crate) chat: &'a str,
     pub(crate) calls: Calls,
@@ -274,6 +275,7 @@ impl Driver<'_> {
                     text["reason"] = reason.as_str().into();
                 }
                 let result = ToolResult::new(&pending.call, Outcome::Denied, text.to_string());
+                self.served_any = true;
                 self.record(index, result);
             }
         }
@@ -301,6 +303,7 @@ impl Driver<'_> {
         if let Some(server) = &pending.call.server {
             let text = format!("Approved; the provider runs it on `{server}`.");
             let result = ToolResult::new(&pending.call, Outcome::Approved, text);
+            self.served_any = true;
             self.record(index, result);
             return None;
         }
@@ -363,7 +366,7 @@ impl Driver<'_> {
     }
 
     fn ran(&mut self, index: usize, ran: Ran) -> Result<(), ChatError> {
-        self.ran_any = true;
+        self.served_any = true;
         match ran {
             Ran::Done(result) => self.record(index, result),
             Ran::Paused(task) => {
