@@ -222,6 +222,57 @@ async fn deferral_is_by_type_by_instance_or_by_chat_c8() {
     );
 }
 
+/// What may be called only after a search needs the search; what may not is not found.
+#[tokio::test]
+async fn a_subset_may_hold_deferred_tools_c2_c8() {
+    let chat = |server: &Server, only: &[&str]| {
+        Chat::new(Compatible::at(&server.address).model("m"))
+            .with_tools(ToolSet::from_tools((0..2).map(numbered)))
+            .with_deferred_tools(ToolSet::from_tools((5..9).map(numbered)))
+            .with_tool_options(ToolOptions::new().only(only.iter().copied()))
+    };
+    let call = |name: &str, arguments: Value| {
+        let call = json!({ "id": "c", "type": "function", "function": { "name": name, "arguments": arguments.to_string() } });
+        Reply::json(
+            200,
+            json!({ "choices": [{ "message": { "content": null, "tool_calls": [call] }, "finish_reason": "tool_calls" }] }),
+        )
+    };
+    let found = |name: &str| call("call_tool", json!({ "name": name, "arguments": {} }));
+    let done = Reply::json(
+        200,
+        json!({ "choices": [{ "message": { "content": "done" }, "finish_reason": "stop" }] }),
+    );
+    let server = Server::start([
+        call("search_tools", json!({ "query": "records of a kind" })),
+        found("tool_6"),
+        found("tool_7"),
+        done.clone(),
+    ])
+    .await;
+    let mut both = chat(&server, &["tool_1", "tool_6"]);
+    assert_eq!(both.ask("go").await.unwrap().text(), "done");
+    let declared = |server: &Server| -> Vec<String> {
+        let tools = server.asked()[0].json()["tools"].clone();
+        let tools = tools.as_array().into_iter().flatten();
+        let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+        tools.map(name).collect()
+    };
+    assert_eq!(declared(&server), ["tool_1", "search_tools", "call_tool"]);
+    let said = results(&both);
+    assert!(said[0].text.contains("tool_6:") && !said[0].text.contains("tool_7:"));
+    assert_eq!(outcomes(&both), [Outcome::Ok, Outcome::Ok, Outcome::Error]);
+    assert!(
+        said[2].text.contains("cannot be called now"),
+        "{}",
+        said[2].text
+    );
+
+    let server = Server::start([done]).await;
+    chat(&server, &["tool_1"]).ask("go").await.unwrap();
+    assert_eq!(declared(&server), ["tool_1"], "nothing is left to be found");
+}
+
 #[tokio::test]
 async fn a_deferred_tool_cannot_be_forced_c2_c8() {
     let mut chat = Chat::new(ScriptedModel::new())

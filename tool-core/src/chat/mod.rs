@@ -184,9 +184,13 @@ impl Chat {
             listed?;
         }
         self.check()?;
-        let tools = match self.model.searches_tools() {
-            true => self.tools.clone(),
-            false => self.tools.visible(),
+        let only = self.tool_options.only.as_deref();
+        let (tools, allowed) = match self.model.searches_tools() {
+            true => (self.tools.clone(), only.map(<[String]>::to_vec)),
+            false => {
+                let allowed = only.map(|only| self.tools.visible_among(only));
+                (self.tools.visible(), allowed)
+            }
         };
         let request = Request::new(
             &self.transcript,
@@ -195,7 +199,7 @@ impl Chat {
             &self.config.request_options,
         )
         .with_instructions(self.instructions.as_deref())
-        .with_allowed(self.tool_options.only.as_deref())
+        .with_allowed(allowed.as_deref())
         .with_calls(self.tool_options.calls)
         .with_stream(self.config.streaming);
         let Some(answer) = driver::generate(

@@ -307,7 +307,7 @@ impl Driver<'_> {
             self.record(index, result);
             return None;
         }
-        let Some(tool) = self.tools.find(&pending.call.name) else {
+        let Some(tool) = self.tools.find_among(&pending.call.name, self.allowed) else {
             let result = unknown(&pending.call, self.tools);
             self.record(index, result);
             return None;

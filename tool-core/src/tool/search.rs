@@ -109,11 +109,28 @@ impl Tool for SearchTools {
 }
 
 impl SearchTools {
+    /// One that finds only tools of these names.
+    pub(super) fn among(&self, names: &[String]) -> SearchTools {
+        let deferred = self.deferred.iter();
+        SearchTools {
+            definition: self.definition.clone(),
+            caller: self.caller.clone(),
+            deferred: deferred
+                .filter(|tool| names.iter().any(|name| name == tool.name()))
+                .cloned()
+                .collect(),
+            index: OnceLock::new(),
+        }
+    }
+
     fn found(&self, query: &str, limit: usize) -> String {
         let index = self
             .index
             .get_or_init(|| Index::new(self.deferred.iter().map(|tool| tool.definition())));
         let hits = index.search(query, limit);
+        if self.deferred.is_empty() {
+            return "None of these tools can be called now.".into();
+        }
         if hits.is_empty() {
             let names: Vec<&str> = self
                 .deferred

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use super::search::{CallTool, search_tools};
+use super::search::{CallTool, SearchTools, search_tools};
 use super::{Named, Tool};
 use crate::ToolCall;
 
@@ -25,8 +25,8 @@ struct Inner {
     has_deferred: bool,
     /// What a model sees of a set with deferred tools.
     visible: OnceLock<ToolSet>,
-    /// By which a set that is such a view calls deferred tools.
-    caller: Option<Arc<CallTool>>,
+    /// By which a set that is such a view finds deferred tools, and by which it calls them.
+    finders: Option<(Arc<SearchTools>, Arc<CallTool>)>,
 }
 
 impl ToolSet {
@@ -137,9 +137,9 @@ impl ToolSet {
                 .cloned()
                 .collect();
             if let Some((search, caller)) = search_tools(self) {
-                let caller = Arc::new(caller);
-                view.caller = Some(caller.clone());
-                tools.extend([Arc::new(search) as Arc<dyn Tool>, caller]);
+                let (search, caller) = (Arc::new(search), Arc::new(caller));
+                view.finders = Some((search.clone(), caller.clone()));
+                tools.extend([search as Arc<dyn Tool>, caller]);
             }
             for tool in tools {
                 view.by_name
@@ -149,6 +149,35 @@ impl ToolSet {
             ToolSet(Arc::new(view))
         });
         view.clone()
+    }
+
+    /// Which of the [`visible`](ToolSet::visible) tools may be called where only these tools may be.
+    pub(crate) fn visible_among(&self, only: &[String]) -> Vec<String> {
+        let view = self.visible();
+        let finders = view.0.finders.as_ref().filter(|_| {
+            let mut deferred = self.deferred();
+            deferred.any(|tool| only.iter().any(|name| name == tool.name()))
+        });
+        let seen = only.iter().filter(|name| view.get(name).is_some());
+        let mut seen: Vec<String> = seen.cloned().collect();
+        seen.extend(
+            finders
+                .into_iter()
+                .flat_map(|(search, caller)| [search.name().to_owned(), caller.name().to_owned()]),
+        );
+        seen
+    }
+
+    /// The tool of this name, as [`find`](ToolSet::find) gives it; one that searches finds only these.
+    pub(crate) fn find_among(&self, name: &str, only: Option<&[String]>) -> Option<Arc<dyn Tool>> {
+        let found = self.find(name)?;
+        let (Some(only), None) = (only, self.get(name)) else {
+            return Some(found);
+        };
+        match &self.visible().0.finders {
+            Some((search, _)) if search.name() == name => Some(Arc::new(search.among(only))),
+            _ => Some(found),
+        }
     }
 
     /// The tool of this name, deferred or not, or one of those that search for them.
@@ -166,12 +195,11 @@ impl ToolSet {
             return None;
         }
         let view = self.visible();
-        let caller = view
-            .0
-            .caller
-            .as_ref()
-            .filter(|caller| caller.name() == call.name)?;
-        caller.meant(call)
+        let (_, caller) = view.0.finders.as_ref()?;
+        match caller.name() == call.name {
+            true => caller.meant(call),
+            false => None,
+        }
     }
 
     /// The same tools, all deferred.
