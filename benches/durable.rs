@@ -138,8 +138,8 @@ impl Listening {
 }
 
 impl ChatStore for Listening {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
-        self.0.create(chat)
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
+        self.0.create(chat, agent)
     }
 
     fn delete<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
@@ -163,11 +163,12 @@ impl ChatStore for Listening {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
-        self.0.claim_ready(owner, length, limit)
+        self.0.claim_ready(agent, owner, length, limit)
     }
 
     fn renew<'a>(&'a self, leases: &'a [Lease], length: Duration) -> StoreFuture<'a, Vec<Lease>> {
@@ -223,7 +224,7 @@ async fn rate<F: Future<Output = ()> + Send + 'static>(one: impl Fn(usize) -> F)
 
 /// Does to another chat what was asked.
 async fn again(store: Arc<dyn ChatStore>, asked: Vec<Asked>, chat: String) {
-    store.create(&chat).await.unwrap();
+    store.create(&chat, "").await.unwrap();
     let mut lease = None;
     for asked in asked {
         match (asked, &lease) {

@@ -3,7 +3,7 @@
 //! Runs chats that are kept in PostgreSQL, until Ctrl-C; start as many as you like, on any machine. With a
 //! question behind `--` it asks that, and waits until one of them has answered.
 use tool_core::store::{ChatStore, PostgresChats};
-use tool_core::{Agent, Message, Worker, tool, tools};
+use tool_core::{Agent, Worker, tool, tools};
 
 /// Converts a temperature from Celsius to Fahrenheit.
 #[tool]
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .await?;
         chat.reload().await?;
     }
-    if let Some(Message::Assistant(answer)) = chat.messages().last() {
+    if let Some(answer) = chat.last_answer() {
         println!("{}", answer.text());
     }
     Ok(())

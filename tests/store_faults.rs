@@ -63,8 +63,8 @@ impl Faulty {
 }
 
 impl ChatStore for Faulty {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
-        Box::pin(self.around("create", self.store.create(chat)))
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.around("create", self.store.create(chat, agent)))
     }
 
     fn delete<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
@@ -86,11 +86,15 @@ impl ChatStore for Faulty {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
-        Box::pin(self.around("claim_ready", self.store.claim_ready(owner, length, limit)))
+        Box::pin(self.around(
+            "claim_ready",
+            self.store.claim_ready(agent, owner, length, limit),
+        ))
     }
 
     fn renew<'a>(&'a self, leases: &'a [Lease], length: Duration) -> StoreFuture<'a, Vec<Lease>> {

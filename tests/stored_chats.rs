@@ -60,6 +60,7 @@ on_every_store! {
     a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever
     a_worker_runs_what_is_ready
     a_tool_that_is_gone_is_said_to_be
+    agents_that_share_a_store_leave_each_others_chats_alone
 }
 
 fn paying(paid: &Arc<AtomicUsize>) -> ToolSet {
@@ -568,6 +569,54 @@ async fn a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever(
     worker
         .run(done, |chat, error| panic!("{chat}: {error}"))
         .await;
-    let ready = store.claim_ready("me", short, 10).await.unwrap();
+    let ready = store.claim_ready("", "me", short, 10).await.unwrap();
     assert_eq!(ready, [], "there is nothing left to do");
+}
+
+async fn agents_that_share_a_store_leave_each_others_chats_alone(
+    store: impl ChatStore + Clone + 'static,
+) {
+    let agent = |name: &str| {
+        let says = ScriptedModel::new().text(name);
+        Agent::new(says, store.clone()).named(name)
+    };
+    let (sales, support) = (agent("sales"), agent("support"));
+    let (sold, helped) = (
+        sales.create().await.unwrap(),
+        support.create().await.unwrap(),
+    );
+    sold.ask_later("hi").await.unwrap();
+    helped.ask_later("hi").await.unwrap();
+
+    let error = support.find(sold.id()).await.unwrap_err();
+    assert_eq!(
+        error.store_error().map(|error| error.kind()),
+        Some(StoreErrorKind::NotFound)
+    );
+    let text = "is one of the agent `sales`, not of the agent `support`";
+    assert!(error.to_string().contains(text), "{error}");
+    support.delete(sold.id()).await.unwrap_err();
+
+    let idle = async |agent: Agent, id: &str| {
+        while !agent.find(id).await.unwrap().is_idle() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let worker = Worker::new(support.clone()).look_every(Duration::from_millis(10));
+    let stop = idle(support.clone(), helped.id());
+    worker
+        .run(stop, |chat, error| panic!("{chat}: {error}"))
+        .await;
+    let read = support.find(helped.id()).await.unwrap();
+    assert_eq!(read.last_answer().unwrap().text(), "support");
+    let left = sales.find(sold.id()).await.unwrap();
+    assert!(left.messages().is_empty() && !left.is_idle());
+    let worker = Worker::new(sales.clone()).look_every(Duration::from_millis(10));
+    let stop = idle(sales.clone(), sold.id());
+    worker
+        .run(stop, |chat, error| panic!("{chat}: {error}"))
+        .await;
+    let read = sales.find(sold.id()).await.unwrap();
+    assert_eq!(read.last_answer().unwrap().text(), "sales");
+    sales.delete(sold.id()).await.unwrap();
 }

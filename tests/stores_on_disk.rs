@@ -49,7 +49,7 @@ async fn chats_of_a_later_version_are_left_alone(store: Arc<dyn ChatStore>) {
     );
     store.send("later", Sent::new(json!(1))).await.unwrap();
     let ready = store
-        .claim_ready("me", Duration::from_secs(9), 10)
+        .claim_ready("", "me", Duration::from_secs(9), 10)
         .await
         .unwrap();
     assert!(ready.is_empty(), "{ready:?}");
@@ -247,7 +247,7 @@ async fn a_database_that_is_read_only_is_said_to_be() {
     run_postgres(&database.address(), &sql).await;
     let pool = sqlx::PgPool::connect(&database.address()).await.unwrap();
     let store = PostgresChats::with_pool(pool).await.unwrap();
-    let error = store.create("chat").await.unwrap_err();
+    let error = store.create("chat", "").await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Full, "{error}");
     database.remove().await;
 }
@@ -264,7 +264,7 @@ async fn a_result_of_many_megabytes_is_kept() {
         stores.push(Arc::new(database.chats().await));
     }
     for store in stores {
-        store.create("chat").await.unwrap();
+        store.create("chat", "").await.unwrap();
         store.send("chat", Sent::new(body.clone())).await.unwrap();
         assert_eq!(store.load("chat", 0).await.unwrap().inbox[0].1.body, body);
     }
@@ -279,7 +279,7 @@ async fn ids_that_a_database_cannot_hold_are_refused() {
         return;
     };
     let store = database.chats().await;
-    let error = store.create("a\0b").await.unwrap_err();
+    let error = store.create("a\0b", "").await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Refused, "{error}");
     drop(store);
     database.remove().await;
@@ -287,8 +287,13 @@ async fn ids_that_a_database_cannot_hold_are_refused() {
 
 // What is stored in each version.
 
-/// Where the form of the first version is kept.
-const FIRST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/stored/1");
+/// Where what was stored in each form is kept; the forms are numbered by the last migration.
+const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/stored");
+
+/// The form that stores have now.
+fn last_form() -> usize {
+    PostgresChats::MIGRATIONS.len()
+}
 
 struct Pay;
 
@@ -422,9 +427,13 @@ fn dump(path: &Path) -> String {
 
 /// What is in the tables, as SQL for either database.
 fn rows(connection: &rusqlite::Connection) -> String {
-    let mut sql = vec!["insert into tool_migrations (number) values (1);".to_owned()];
+    let done = |number| format!("insert into tool_migrations (number) values ({number});");
+    let mut sql: Vec<String> = (1..=last_form()).map(done).collect();
     for (table, columns) in [
-        ("tool_chats", "id, format, messages, token, seen, last_sent"),
+        (
+            "tool_chats",
+            "id, format, messages, token, seen, last_sent, agent",
+        ),
         ("tool_messages", "chat, number, body"),
         ("tool_calls", "chat, place, body"),
         ("tool_inbox", "chat, number, once_key, body, taken"),
@@ -451,39 +460,44 @@ fn rows(connection: &rusqlite::Connection) -> String {
     sql.join("\n") + "\n"
 }
 
-/// `cargo test --test stores_on_disk -- --ignored` writes what this version stores, once for every version.
+/// `cargo test --test stores_on_disk -- --ignored` writes what is stored in the last form, once for every form.
 #[tokio::test]
 #[ignore = "writes a fixture"]
 async fn write_the_fixture() {
     let file = file::File::new("fixture");
     make_all(SqliteChats::open(file.path()).unwrap()).await;
-    std::fs::create_dir_all(FIRST).unwrap();
-    std::fs::write(format!("{FIRST}/sqlite.sql"), dump(file.path())).unwrap();
+    let folder = format!("{STORED}/{}", last_form());
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(format!("{folder}/sqlite.sql"), dump(file.path())).unwrap();
     let connection = rusqlite::Connection::open(file.path()).unwrap();
     let tables = "create table tool_migrations (number bigint primary key);";
     let sql = format!(
         "{tables}\n{}\n{}",
-        PostgresChats::MIGRATIONS[0],
+        PostgresChats::MIGRATIONS.concat(),
         rows(&connection)
     );
-    std::fs::write(format!("{FIRST}/postgres.sql"), sql).unwrap();
+    std::fs::write(format!("{folder}/postgres.sql"), sql).unwrap();
 }
 
 #[tokio::test]
-async fn what_the_first_version_stored_is_read_and_goes_on_in_sqlite() {
-    let file = file::File::new("first");
-    let sql = std::fs::read_to_string(format!("{FIRST}/sqlite.sql")).unwrap();
-    run_sqlite(file.path(), &sql).await;
-    finish_all(Arc::new(SqliteChats::open(file.path()).unwrap())).await;
+async fn what_was_stored_in_every_form_is_read_and_goes_on_in_sqlite() {
+    for form in 1..=last_form() {
+        let file = file::File::new(&format!("form-{form}"));
+        let sql = std::fs::read_to_string(format!("{STORED}/{form}/sqlite.sql")).unwrap();
+        run_sqlite(file.path(), &sql).await;
+        finish_all(Arc::new(SqliteChats::open(file.path()).unwrap())).await;
+    }
 }
 
 #[tokio::test]
-async fn what_the_first_version_stored_is_read_and_goes_on_in_postgres() {
-    let Some(database) = postgres::Database::new().await else {
-        return;
-    };
-    let sql = std::fs::read_to_string(format!("{FIRST}/postgres.sql")).unwrap();
-    run_postgres(&database.address(), &sql).await;
-    finish_all(Arc::new(database.chats().await)).await;
-    database.remove().await;
+async fn what_was_stored_in_every_form_is_read_and_goes_on_in_postgres() {
+    for form in 1..=last_form() {
+        let Some(database) = postgres::Database::new().await else {
+            return;
+        };
+        let sql = std::fs::read_to_string(format!("{STORED}/{form}/postgres.sql")).unwrap();
+        run_postgres(&database.address(), &sql).await;
+        finish_all(Arc::new(database.chats().await)).await;
+        database.remove().await;
+    }
 }

@@ -83,8 +83,8 @@ fn die() -> ! {
 }
 
 impl ChatStore for Deadly {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
-        Box::pin(self.around(self.store.create(chat)))
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.around(self.store.create(chat, agent)))
     }
 
     fn delete<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
@@ -106,11 +106,12 @@ impl ChatStore for Deadly {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
-        self.store.claim_ready(owner, length, limit)
+        self.store.claim_ready(agent, owner, length, limit)
     }
 
     fn renew<'a>(&'a self, leases: &'a [Lease], length: Duration) -> StoreFuture<'a, Vec<Lease>> {

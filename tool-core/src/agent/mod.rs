@@ -13,7 +13,7 @@ pub use stored::StoredChat;
 pub use worker::Worker;
 
 use crate::files::FileStore;
-use crate::store::ChatStore;
+use crate::store::{ChatStore, StoreError, Stored};
 use crate::{Chat, ChatError, Config, Model, ToolOptions, ToolSet, ToolSource};
 
 /// How long a process may be silent before another one takes over its chats, unless it is said otherwise.
@@ -45,6 +45,7 @@ pub struct Agent(Arc<Definition>);
 
 #[derive(Clone)]
 struct Definition {
+    name: String,
     model: Arc<dyn Model>,
     store: Arc<dyn ChatStore>,
     instructions: Option<String>,
@@ -66,9 +67,11 @@ impl Definition {
 }
 
 impl Agent {
-    /// An agent with this model, whose chats are kept in this store.
+    /// An agent with this model, whose chats are kept in this store. One that shares its store with other
+    /// agents is [`named`](Agent::named).
     pub fn new(model: impl Model + 'static, store: impl ChatStore + 'static) -> Self {
         Agent(Arc::new(Definition {
+            name: String::new(),
             model: Arc::new(model),
             store: Arc::new(store),
             instructions: None,
@@ -81,6 +84,14 @@ impl Agent {
             owner: crate::chat::random_id("process"),
             keepers: keeper::Keepers::default(),
         }))
+    }
+
+    /// Names the agent, apart from the others that keep their chats in the same store. Its chats are stored
+    /// under the name, which is empty unless it is said otherwise: a [`Worker`] runs those of its own agent,
+    /// and [`find`](Agent::find) gives no other.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        self.changed(|agent| agent.name = name.into())
     }
 
     /// Sets the system prompt.
@@ -158,7 +169,7 @@ impl Agent {
     /// There is such a chat already; or the store's.
     pub async fn create_as(&self, id: impl Into<String>) -> Result<StoredChat, ChatError> {
         let id = id.into();
-        self.0.store.create(&id).await?;
+        self.0.store.create(&id, &self.0.name).await?;
         StoredChat::load(self, id).await
     }
 
@@ -166,7 +177,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// There is no such chat; or the store's.
+    /// There is no such chat of this agent; or the store's.
     pub async fn find(&self, id: impl Into<String>) -> Result<StoredChat, ChatError> {
         StoredChat::load(self, id.into()).await
     }
@@ -175,9 +186,20 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// The store's. A chat that is not there is none the less gone.
+    /// It is another agent's; or the store's. A chat that is not there is none the less gone.
     pub async fn delete(&self, id: &str) -> Result<(), ChatError> {
+        if let Ok(stored) = self.0.store.load(id, u64::MAX).await {
+            self.check(id, &stored)?;
+        }
         Ok(self.0.store.delete(id).await?)
+    }
+
+    /// Refuses a chat of another agent, whose tools and instructions are others.
+    fn check(&self, id: &str, stored: &Stored) -> Result<(), StoreError> {
+        match stored.agent == self.0.name {
+            true => Ok(()),
+            false => Err(StoreError::of_another(id, &stored.agent, &self.0.name)),
+        }
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Definition)) -> Self {

@@ -12,8 +12,8 @@ use super::mail::Mail;
 use crate::run::{Journal, PendingCall};
 use crate::store::{Lease, Next, Sent, StoreError, StoreErrorKind, Stored, patiently};
 use crate::{
-    Arguments, CallRef, Chat, ChatError, ChatErrorKind, Decision, InputRequest, Message,
-    PendingApproval, Task, ToolCall, Turn, Usage, UserMessage,
+    Arguments, AssistantMessage, CallRef, Chat, ChatError, ChatErrorKind, Decision, InputRequest,
+    Message, PendingApproval, Task, ToolCall, Turn, Usage, UserMessage,
 };
 
 /// How long a chat rests whose run failed before a worker tries again.
@@ -65,6 +65,7 @@ impl StoredChat {
     /// The store's.
     pub async fn reload(&mut self) -> Result<(), ChatError> {
         let stored = self.agent.0.store.load(&self.id, 0).await?;
+        self.agent.check(&self.id, &stored)?;
         self.show(&stored)?;
         // What was decided is no longer open, though nobody has acted on it yet.
         for (_, sent) in &stored.inbox {
@@ -99,6 +100,11 @@ impl StoredChat {
     /// The messages so far.
     pub fn messages(&self) -> &[Message] {
         self.chat.messages()
+    }
+
+    /// The answer of the model with which the messages end; `None` if they do not end with one.
+    pub fn last_answer(&self) -> Option<&AssistantMessage> {
+        self.chat.last_answer()
     }
 
     /// What all answers cost.

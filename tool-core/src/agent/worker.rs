@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(25);
 
 /// Runs the chats of an agent that are ready: those to which something was sent, whose tasks are due, or
-/// whose process died. Any number of workers, in any number of processes, share the chats of a store.
+/// whose process died. Any number of workers, in any number of processes, share the chats of an agent.
 pub struct Worker {
     agent: Agent,
     concurrency: usize,
@@ -114,7 +114,9 @@ impl Worker {
             return Vec::new();
         }
         let agent = &self.agent.0;
-        let claimed = agent.store.claim_ready(&agent.owner, agent.lease, limit);
+        let claimed = agent
+            .store
+            .claim_ready(&agent.name, &agent.owner, agent.lease, limit);
         claimed.await.unwrap_or_default()
     }
 

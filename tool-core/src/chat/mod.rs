@@ -430,7 +430,8 @@ impl Chat {
         self.hub.subscribe()
     }
 
-    fn last_answer(&self) -> Option<&AssistantMessage> {
+    /// The answer of the model with which the messages end; `None` if they do not end with one.
+    pub fn last_answer(&self) -> Option<&AssistantMessage> {
         match self.transcript.messages().last()? {
             Message::Assistant(answer) => Some(answer),
             _ => None,

@@ -59,6 +59,18 @@ impl StoreError {
         self.kind
     }
 
+    pub(crate) fn of_another(chat: &str, agent: &str, wanted: &str) -> Self {
+        let name = |agent: &str| match agent {
+            "" => "the agent without a name".to_owned(),
+            agent => format!("the agent `{agent}`"),
+        };
+        let (agent, wanted) = (name(agent), name(wanted));
+        StoreError::new(
+            StoreErrorKind::NotFound,
+            format!("the chat `{chat}` is one of {agent}, not of {wanted}"),
+        )
+    }
+
     pub(crate) fn not_found(chat: &str) -> Self {
         StoreError::new(
             StoreErrorKind::NotFound,

@@ -22,6 +22,7 @@ struct Inner {
 
 #[derive(Default)]
 struct Entry {
+    agent: String,
     messages: Vec<Value>,
     calls: Vec<Value>,
     /// What was sent, and whether it is part of the chat.
@@ -87,13 +88,17 @@ impl MemoryChats {
 }
 
 impl ChatStore for MemoryChats {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut chats = self.chats();
             if chats.contains_key(chat) {
                 return Err(StoreError::exists(chat));
             }
-            chats.insert(chat.to_owned(), Entry::default());
+            let entry = Entry {
+                agent: agent.to_owned(),
+                ..Entry::default()
+            };
+            chats.insert(chat.to_owned(), entry);
             Ok(())
         })
     }
@@ -115,6 +120,7 @@ impl ChatStore for MemoryChats {
                     .enumerate()
                     .filter(|(_, (_, taken))| !taken);
                 Ok(Stored {
+                    agent: entry.agent.clone(),
                     messages: entry.messages.get(after..).unwrap_or_default().to_vec(),
                     calls: entry.calls.clone(),
                     inbox: inbox
@@ -143,6 +149,7 @@ impl ChatStore for MemoryChats {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
@@ -150,7 +157,9 @@ impl ChatStore for MemoryChats {
         Box::pin(async move {
             let now = Instant::now();
             let mut chats = self.chats();
-            let ready = chats.iter_mut().filter(|(_, entry)| entry.is_ready(now));
+            let ready = chats
+                .iter_mut()
+                .filter(|(_, entry)| entry.agent == agent && entry.is_ready(now));
             let leases = ready.take(limit);
             Ok(leases
                 .map(|(chat, entry)| entry.claim(chat, owner, now + length))

@@ -46,13 +46,13 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 /// Keeps chats. Every method is one transaction: it happens as a whole or not at all. Time is the store's
 /// own, never that of the process that asks.
 pub trait ChatStore: Send + Sync {
-    /// Makes an empty chat.
+    /// Makes an empty chat of the agent of this name; agents that share a store have different ones.
     ///
     /// # Errors
     ///
-    /// [`Exists`](StoreErrorKind::Exists); [`Unavailable`](StoreErrorKind::Unavailable) and the like, as
-    /// with every method.
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()>;
+    /// [`Exists`](StoreErrorKind::Exists), whatever the agent; [`Unavailable`](StoreErrorKind::Unavailable)
+    /// and the like, as with every method.
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()>;
 
     /// Removes a chat, with all that was sent to it. One that is not there is none the less gone. A process
     /// that runs it can record nothing more.
@@ -82,14 +82,15 @@ pub trait ChatStore: Send + Sync {
         length: Duration,
     ) -> StoreFuture<'a, Option<Lease>>;
 
-    /// Takes the leases of at most `limit` chats that have something to do and that nobody holds. Chats of a
-    /// later format are left alone.
+    /// Takes the leases of at most `limit` chats of the agent of this name that have something to do and that
+    /// nobody holds. Chats of a later format are left alone.
     ///
     /// # Errors
     ///
     /// None of its own.
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
@@ -160,8 +161,8 @@ pub trait ChatStore: Send + Sync {
 }
 
 impl<S: ChatStore + ?Sized> ChatStore for Arc<S> {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
-        (**self).create(chat)
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
+        (**self).create(chat, agent)
     }
 
     fn delete<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
@@ -183,11 +184,12 @@ impl<S: ChatStore + ?Sized> ChatStore for Arc<S> {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
-        (**self).claim_ready(owner, length, limit)
+        (**self).claim_ready(agent, owner, length, limit)
     }
 
     fn renew<'a>(&'a self, leases: &'a [Lease], length: Duration) -> StoreFuture<'a, Vec<Lease>> {
@@ -271,6 +273,8 @@ impl Lease {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stored {
+    /// The name of the agent whose chat it is.
+    pub agent: String,
     /// The messages, as JSON, from the one that was asked for on.
     pub messages: Vec<Value>,
     /// The calls of the last answer that have no results among the messages, as JSON, in order.

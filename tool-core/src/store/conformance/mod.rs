@@ -27,6 +27,9 @@ const LONG: Duration = Duration::from_secs(600);
 /// So short that its end can be waited for.
 const SHORT: Duration = Duration::from_millis(300);
 
+/// Whose chats they are, unless it is said otherwise.
+const AGENT: &str = "agent";
+
 type Store = Arc<dyn ChatStore>;
 
 /// Checks a store that nobody else uses meanwhile; about five seconds. Its chats remain in it.
@@ -47,6 +50,7 @@ pub async fn check(store: impl ChatStore + 'static) {
     ready::what_was_sent_meanwhile_makes_a_chat_ready(&store).await;
     ready::chats_are_due_when_they_said(&store).await;
     ready::what_is_ready_is_claimed_by_one(&store).await;
+    ready::chats_are_claimed_for_their_own_agent(&store).await;
     leases::of_many_that_claim_one_wins(&store).await;
     inbox::many_can_send_at_once(&store).await;
     inbox::who_waits_is_woken(&store).await;
@@ -62,7 +66,8 @@ fn name() -> String {
 
 async fn made(store: &Store) -> String {
     let chat = name();
-    store.create(&chat).await.expect("`create` makes a chat");
+    let created = store.create(&chat, AGENT).await;
+    created.expect("`create` makes a chat");
     chat
 }
 

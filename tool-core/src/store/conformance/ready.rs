@@ -6,13 +6,13 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{LONG, SHORT, Store, claimed, made, name};
+use super::{AGENT, LONG, SHORT, Store, claimed, made, name};
 use crate::store::{Lease, Next, Sent};
 
 /// Takes what is ready and holds it; whether the chat is among it.
 async fn is_ready(store: &Store, chat: &str) -> Option<Lease> {
     let leases = store
-        .claim_ready(&name(), LONG, 10_000)
+        .claim_ready(AGENT, &name(), LONG, 10_000)
         .await
         .expect("`claim_ready`");
     leases.into_iter().find(|lease| lease.chat == chat)
@@ -127,7 +127,7 @@ pub(super) async fn what_is_ready_is_claimed_by_one(store: &Store) {
             let mut leases = Vec::new();
             loop {
                 let some = store
-                    .claim_ready(&name(), LONG, 3)
+                    .claim_ready(AGENT, &name(), LONG, 3)
                     .await
                     .expect("`claim_ready`");
                 assert!(some.len() <= 3, "no more than was asked for");
@@ -149,9 +149,29 @@ pub(super) async fn what_is_ready_is_claimed_by_one(store: &Store) {
     );
     assert!(
         store
-            .claim_ready("me", LONG, 0)
+            .claim_ready(AGENT, "me", LONG, 0)
             .await
             .expect("`claim_ready` of none")
             .is_empty()
     );
+}
+
+pub(super) async fn chats_are_claimed_for_their_own_agent(store: &Store) {
+    let agents = ["", "é'; --", "other"];
+    for agent in agents {
+        let chat = name();
+        let created = store.create(&chat, agent).await;
+        created.expect("`create` for any agent");
+        let sent = store.send(&chat, Sent::new(json!(1))).await;
+        sent.expect("`send`, whatever the agent");
+    }
+    for agent in agents {
+        let leases = store.claim_ready(agent, "me", LONG, 10_000).await;
+        let leases = leases.expect("`claim_ready`");
+        assert!(!leases.is_empty(), "those of `{agent}`");
+        for lease in leases {
+            let stored = store.load(&lease.chat, 0).await.expect("`load`");
+            assert_eq!(stored.agent, agent, "of that agent alone");
+        }
+    }
 }

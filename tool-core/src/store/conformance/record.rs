@@ -2,18 +2,19 @@
 
 use serde_json::json;
 
-use super::{LONG, Store, change, claimed, made, name, refused};
+use super::{AGENT, LONG, Store, change, claimed, made, name, refused};
 use crate::store::{Next, Sent, StoreErrorKind};
 
 pub(super) async fn chats_are_made_once_and_can_be_gone(store: &Store) {
     let chat = made(store).await;
     refused(
-        store.create(&chat).await,
+        store.create(&chat, "another").await,
         StoreErrorKind::Exists,
         "`create` of a chat that is there",
     );
     let stored = store.load(&chat, 0).await.expect("`load`");
     assert!(stored.messages.is_empty() && stored.calls.is_empty() && stored.inbox.is_empty());
+    assert_eq!(stored.agent, AGENT, "whose chat it is");
     assert!(!stored.running, "nobody holds a new chat");
     let lease = claimed(store, &chat, LONG).await;
     for _ in 0..2 {
@@ -41,8 +42,10 @@ pub(super) async fn chats_are_made_once_and_can_be_gone(store: &Store) {
         .await
         .expect("`renew`");
     assert_eq!(lost, [lease], "the lease of a chat that is gone is lost");
-    store.create(&chat).await.expect("a name can be used again");
+    let created = store.create(&chat, "another").await;
+    created.expect("a name can be used again");
     let stored = store.load(&chat, 0).await.expect("`load`");
+    assert_eq!(stored.agent, "another", "as it was made the last time");
     assert!(
         stored.messages.is_empty(),
         "nothing is left of the chat before"
@@ -162,7 +165,8 @@ pub(super) async fn chats_do_not_mix(store: &Store) {
     let names = [name(), name() + "'; --", name() + " %_\n\t", name() + &long];
     let mut leases = Vec::new();
     for (number, chat) in names.iter().enumerate() {
-        store.create(chat).await.expect("`create` with any name");
+        let created = store.create(chat, AGENT).await;
+        created.expect("`create` with any name");
         store
             .send(chat, Sent::new(json!(number)))
             .await

@@ -7,7 +7,8 @@ use crate::store::text::later;
 use crate::store::{StoreError, StoreErrorKind};
 
 /// The steps by which a database comes to the present form, in order; each once.
-pub(super) const MIGRATIONS: [&str; 1] = ["
+pub(super) const MIGRATIONS: [&str; 2] = [
+    "
     create table tool_chats (
         id text primary key, format bigint not null, messages bigint not null default 0,
         token bigint not null default 0, changes bigint not null default 0,
@@ -29,7 +30,13 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
     );
     create unique index tool_inbox_once on tool_inbox (chat, once_key) where once_key is not null;
     create index tool_inbox_open on tool_inbox (chat) where not taken;
-"];
+",
+    "
+    alter table tool_chats add column agent text not null default '';
+    drop index tool_chats_ready;
+    create index tool_chats_ready on tool_chats (agent, ready_ms) where ready_ms is not null;
+",
+];
 
 impl PostgresChats {
     /// The SQL that brings an empty database to the present form, step by step, for those who run their

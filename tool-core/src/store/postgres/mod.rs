@@ -173,13 +173,14 @@ async fn hear(store: Weak<Inner>) {
 }
 
 impl ChatStore for PostgresChats {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let made = sqlx::query(
-                "insert into tool_chats (id, format) values ($1, $2) on conflict do nothing",
+                "insert into tool_chats (id, format, agent) values ($1, $2, $3) on conflict do nothing",
             )
             .bind(chat)
             .bind(i64::from(FORMAT))
+            .bind(agent)
             .execute(&self.0.pool)
             .await?;
             match made.rows_affected() {
@@ -210,10 +211,10 @@ impl ChatStore for PostgresChats {
             let rows = sqlx::query(concat!(
                 "select 0, format, case when owner is not null and until_ms > ",
                 now!(),
-                " then 'running' end, last_sent::text from tool_chats where id = $1
-                 union all select 1, number, null, body from tool_messages where chat = $1 and number >= $2
-                 union all select 2, place, null, body from tool_calls where chat = $1
-                 union all select 3, number, once_key, body from tool_inbox where chat = $1 and not taken
+                " then 'running' end, last_sent::text, agent from tool_chats where id = $1
+                 union all select 1, number, null, body, null from tool_messages where chat = $1 and number >= $2
+                 union all select 2, place, null, body, null from tool_calls where chat = $1
+                 union all select 3, number, once_key, body, null from tool_inbox where chat = $1 and not taken
                  order by 1, 2"
             ))
             .bind(chat)
@@ -233,6 +234,7 @@ impl ChatStore for PostgresChats {
                         stored.running = text.is_some();
                         let last: String = row.try_get(3)?;
                         stored.last_sent = last.parse().unwrap_or_default();
+                        stored.agent = row.try_get(4)?;
                     }
                     1 => stored.messages.push(body()?),
                     2 => stored.calls.push(body()?),
@@ -288,13 +290,14 @@ impl ChatStore for PostgresChats {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
         Box::pin(async move {
             let rows = sqlx::query(concat!(
-                "with ready as (select id from tool_chats where format <= $4 and ready_ms <= ",
+                "with ready as (select id from tool_chats where agent = $5 and format <= $4 and ready_ms <= ",
                 now!(),
                 " order by ready_ms limit $3 for update skip locked)
                  update tool_chats as chats set token = token + 1, changes = 0, owner = $1, due_ms = null, until_ms = $2 + ",
@@ -305,6 +308,7 @@ impl ChatStore for PostgresChats {
             .bind(milliseconds(length))
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
             .bind(i64::from(FORMAT))
+            .bind(agent)
             .fetch_all(&self.0.pool)
             .await?;
             let lease = |row: &sqlx::postgres::PgRow| {

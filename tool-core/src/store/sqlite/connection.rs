@@ -14,7 +14,8 @@ use crate::store::{StoreError, StoreErrorKind};
 const BUSY: Duration = Duration::from_secs(30);
 
 /// The steps by which a database comes to the present form, in order; each once.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     create table tool_chats (
         id text primary key, format integer not null, messages integer not null default 0,
         token integer not null default 0, changes integer not null default 0,
@@ -35,7 +36,17 @@ const MIGRATIONS: [&str; 1] = ["
         taken integer not null default 0, primary key (chat, number)
     ) without rowid;
     create unique index tool_inbox_once on tool_inbox (chat, once_key) where once_key is not null;
-"];
+",
+    "
+    alter table tool_chats add column agent text not null default '';
+    drop index tool_chats_held;
+    drop index tool_chats_due;
+    drop index tool_chats_sent;
+    create index tool_chats_held on tool_chats (agent, until_ms) where owner is not null;
+    create index tool_chats_due on tool_chats (agent, due_ms) where owner is null;
+    create index tool_chats_sent on tool_chats (agent) where owner is null and last_sent > seen;
+",
+];
 
 pub(super) type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 

@@ -81,12 +81,14 @@ impl SqliteChats {
 }
 
 impl ChatStore for SqliteChats {
-    fn create<'a>(&'a self, chat: &'a str) -> StoreFuture<'a, ()> {
-        let chat = chat.to_owned();
+    fn create<'a>(&'a self, chat: &'a str, agent: &'a str) -> StoreFuture<'a, ()> {
+        let (chat, agent) = (chat.to_owned(), agent.to_owned());
         self.transact(move |transaction| {
             let made = transaction
-                .prepare("insert or ignore into tool_chats (id, format) values (?1, ?2)")?
-                .execute(params![chat, FORMAT])?;
+                .prepare(
+                    "insert or ignore into tool_chats (id, format, agent) values (?1, ?2, ?3)",
+                )?
+                .execute(params![chat, FORMAT, agent])?;
             match made {
                 0 => Err(StoreError::exists(&chat)),
                 _ => Ok(()),
@@ -137,19 +139,23 @@ impl ChatStore for SqliteChats {
 
     fn claim_ready<'a>(
         &'a self,
+        agent: &'a str,
         owner: &'a str,
         length: Duration,
         limit: usize,
     ) -> StoreFuture<'a, Vec<Lease>> {
         Box::pin(async move {
             // Nobody who writes is kept waiting where there is nothing to claim.
-            let found = ask(&self.0.reads, |connection| ready(connection, 1)).await?;
-            if found.is_empty() {
+            let (agent, owner) = (agent.to_owned(), owner.to_owned());
+            let looked = agent.clone();
+            let looking = ask(&self.0.reads, move |connection| {
+                ready(connection, &looked, 1)
+            });
+            if looking.await?.is_empty() {
                 return Ok(Vec::new());
             }
-            let owner = owner.to_owned();
             let claiming = self.transact(move |transaction| {
-                let chats = ready(transaction, limit)?;
+                let chats = ready(transaction, &agent, limit)?;
                 let leases = chats
                     .iter()
                     .map(|chat| take(transaction, chat, &owner, length));

@@ -23,18 +23,23 @@ pub(super) fn check(transaction: &Connection, lease: &Lease) -> Result<(), Store
     }
 }
 
-/// Some of the chats that have something to do and that nobody holds.
-pub(super) fn ready(connection: &Connection, limit: usize) -> Result<Vec<String>, StoreError> {
+/// Some of an agent's chats that have something to do and that nobody holds.
+pub(super) fn ready(
+    connection: &Connection,
+    agent: &str,
+    limit: usize,
+) -> Result<Vec<String>, StoreError> {
     // Each part is found by an index of its own.
     let mut statement = connection.prepare(&format!(
-        "select id from tool_chats where owner is null and last_sent > seen and format <= {FORMAT}
+        "select id from tool_chats
+         where agent = ?2 and owner is null and last_sent > seen and format <= {FORMAT}
          union all select id from tool_chats
-         where owner is null and due_ms <= {NOW} and last_sent <= seen and format <= {FORMAT}
+         where agent = ?2 and owner is null and due_ms <= {NOW} and last_sent <= seen and format <= {FORMAT}
          union all select id from tool_chats
-         where owner is not null and until_ms <= {NOW} and format <= {FORMAT} limit ?1"
+         where agent = ?2 and owner is not null and until_ms <= {NOW} and format <= {FORMAT} limit ?1"
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let chats = statement.query_map([limit], |row| row.get::<_, String>(0))?;
+    let chats = statement.query_map(params![limit, agent], |row| row.get::<_, String>(0))?;
     Ok(chats.collect::<Result<_, _>>()?)
 }
 
@@ -69,13 +74,15 @@ pub(super) fn load(
     chat: &str,
     after: u64,
 ) -> Result<Stored, StoreError> {
-    let row: Option<(u32, bool, i64)> = transaction
+    let row: Option<(u32, bool, i64, String)> = transaction
         .prepare(&format!(
-            "select format, owner is not null and until_ms > {NOW}, last_sent from tool_chats where id = ?1"
+            "select format, owner is not null and until_ms > {NOW}, last_sent, agent from tool_chats where id = ?1"
         ))?
-        .query_row([chat], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([chat], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
         .optional()?;
-    let Some((format, running, last_sent)) = row else {
+    let Some((format, running, last_sent, agent)) = row else {
         return Err(StoreError::not_found(chat));
     };
     if format > FORMAT {
@@ -111,6 +118,7 @@ pub(super) fn load(
         inbox.push((number as u64, Sent { key, body }));
     }
     Ok(Stored {
+        agent,
         messages,
         calls,
         inbox,
