@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use tool_core::store::{Change, ChatStore, MemoryChats, SqliteChats, StoreErrorKind};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    Agent, ChatErrorKind, Message, Outcome, Task, TaskPoll, Tool, ToolCall, ToolError, ToolSet,
-    Turn, Worker, tool, tools,
+    Agent, ChatErrorKind, Config, Message, Outcome, Task, TaskPoll, Tool, ToolCall, ToolError,
+    ToolSet, Turn, Worker, tool, tools,
 };
 
 /// Runs a test on every store.
@@ -55,6 +55,7 @@ on_every_store! {
     questions_that_come_while_a_chat_runs_are_answered_in_order
     a_chat_is_cancelled_from_elsewhere
     a_call_that_was_interrupted_runs_again_with_the_same_key
+    a_call_that_always_ends_its_process_is_given_up
     what_a_tool_declares_for_a_crash_is_done
     a_chat_can_be_removed
     a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever
@@ -363,6 +364,52 @@ async fn a_call_that_was_interrupted_runs_again_with_the_same_key(
     assert_eq!(keys.len(), 2);
     assert_eq!(keys[0], keys[1]);
     assert!(keys[0].starts_with(&id));
+}
+
+async fn a_call_that_always_ends_its_process_is_given_up(store: impl ChatStore + Clone + 'static) {
+    struct Deadly(Arc<Semaphore>);
+
+    #[tool]
+    impl Deadly {
+        /// Never ends.
+        async fn execute(&self) -> &'static str {
+            self.0.add_permits(1);
+            std::future::pending().await
+        }
+    }
+
+    let began = Arc::new(Semaphore::new(0));
+    let agent = |model| {
+        Agent::new(model, store.clone())
+            .with_tools(tools![Deadly(began.clone())])
+            .with_config(Config::new().max_attempts(3))
+            .with_lease(Duration::from_millis(150))
+    };
+    let chat = agent(ScriptedModel::new()).create().await.unwrap();
+    chat.ask_later("go").await.unwrap();
+    let calls = ScriptedModel::new().call("deadly", json!({})).text("done");
+    let mut turns = 0;
+    let turn = loop {
+        let mut found = agent(calls.clone()).find(chat.id()).await.unwrap();
+        let mut completes = Box::pin(found.complete());
+        tokio::select! {
+            turn = &mut completes => match turn.unwrap() {
+                Turn::Running => tokio::time::sleep(Duration::from_millis(20)).await,
+                turn => break turn,
+            },
+            permit = began.acquire() => {
+                permit.unwrap().forget();
+                turns += 1;
+            }
+        }
+    };
+    assert_eq!((turn.text(), turns), ("done".into(), 3));
+    let read = agent(calls).find(chat.id()).await.unwrap();
+    let Message::Tool(result) = &read.messages()[2] else {
+        panic!("{:?}", read.messages())
+    };
+    assert_eq!(result.outcome, Outcome::Unknown);
+    assert!(result.text.contains("All 3 runs"), "{}", result.text);
 }
 
 async fn what_a_tool_declares_for_a_crash_is_done(store: impl ChatStore + Clone + 'static) {

@@ -24,6 +24,7 @@ use crate::{Limits, RequestOptions, Spill};
 pub struct Config {
     pub(super) concurrency: Concurrency,
     pub(super) max_run_time: Option<Duration>,
+    pub(super) max_attempts: u32,
     pub(super) limits: Limits,
     pub(super) request_options: RequestOptions,
     pub(super) streaming: bool,
@@ -36,6 +37,7 @@ impl Default for Config {
         Config {
             concurrency: Concurrency::Sequential,
             max_run_time: None,
+            max_attempts: 10,
             limits: Limits::new(),
             request_options: RequestOptions::new(),
             streaming: false,
@@ -67,6 +69,18 @@ impl Config {
     pub fn max_run_time(self, max_run_time: Option<Duration>) -> Self {
         Config {
             max_run_time,
+            ..self
+        }
+    }
+
+    /// How often a call is begun whose runs are interrupted, because their process died or nobody waited for
+    /// them any more: 10, unless it is said otherwise, at least 1. After the last one the model is told that
+    /// the outcome is unknown, so that a call which ends its process does not do so for ever. For tools that
+    /// run again: see [`AfterCrash`](crate::AfterCrash).
+    #[must_use]
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        Config {
+            max_attempts,
             ..self
         }
     }

@@ -329,6 +329,7 @@ impl Chat {
                 .concurrency
                 .unwrap_or(self.config.concurrency)
                 .limit(),
+            max_attempts: self.config.max_attempts,
             max_run_time: self.config.max_run_time,
             trace_contents: self.config.trace_contents,
             limits: self.config.limits,

@@ -50,6 +50,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) concurrency: usize,
     /// How many calls may be made.
     pub(crate) limits: Limits,
+    /// How often a call is begun whose runs are interrupted.
+    pub(crate) max_attempts: u32,
     /// How long a call may run whose tool does not say.
     pub(crate) max_run_time: Option<Duration>,
     /// Where results are kept that are too long.
@@ -240,9 +242,19 @@ impl Driver<'_> {
         let key = pending.call.idempotency_key();
         let is_apart = self.outbox.is_apart(key) || self.outbox.has_unkept(key);
         pending.possibly_done |= !is_apart;
+        pending.interruptions += u32::from(!is_apart);
+        let interruptions = pending.interruptions;
         match tool.map_or(AfterCrash::Rerun, |tool| tool.definition().after_crash()) {
             // It ended, or goes on where nobody could stop it: it does not run again.
             _ if is_apart => pending.state = CallState::Answered,
+            AfterCrash::Rerun if interruptions >= self.max_attempts => {
+                let text = format!(
+                    "All {interruptions} runs of this call were interrupted, so that it is not run again. \
+                     Whether it took effect is not known."
+                );
+                let result = ToolResult::new(&pending.call, Outcome::Unknown, text);
+                self.record(index, result);
+            }
             AfterCrash::Rerun => pending.state = CallState::Answered,
             AfterCrash::Review => {
                 pending.state = CallState::Proposed;

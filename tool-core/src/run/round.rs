@@ -29,6 +29,9 @@ pub(crate) struct PendingCall {
     /// How often it began to run.
     #[serde(default)]
     pub(crate) attempts: u32,
+    /// How many of its runs were interrupted.
+    #[serde(default)]
+    pub(crate) interruptions: u32,
     /// What it asked the user, in order; the last one may lack its answer.
     pub(crate) questions: Vec<Question>,
     /// The task that it paused on last.
@@ -77,6 +80,7 @@ impl Round {
             approved: None,
             possibly_done: false,
             attempts: 0,
+            interruptions: 0,
             questions: Vec::new(),
             task: None,
         });

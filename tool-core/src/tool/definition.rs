@@ -53,7 +53,8 @@ impl From<usize> for Spill {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterCrash {
-    /// It runs again, with the same idempotency key.
+    /// It runs again, with the same idempotency key, as often as [`Config::max_attempts`](crate::Config::max_attempts)
+    /// says.
     #[default]
     Rerun,
     /// A person decides, told that it may have been done.
