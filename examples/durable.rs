@@ -21,12 +21,10 @@ async fn issue_refund(order: u64, cents: u32, tool_call: &ToolCall) -> Fallible<
 
 async fn chat(model: ScriptedModel) -> Fallible<StoredChat> {
     let path = std::env::temp_dir().join("tool-durable.db");
-    let refunds = rusqlite::Connection::open(&path)?;
-    refunds
-        .execute_batch("create table if not exists refunds (order_id integer, cents integer)")?;
-    let agent = Agent::new(model, SqliteChats::open(&path)?)
-        .with_tools(tools![IssueRefund])
-        .with_lease(Duration::from_secs(2));
+    let table = "create table if not exists refunds (order_id integer, cents integer)";
+    rusqlite::Connection::open(&path)?.execute_batch(table)?;
+    let agent = Agent::new(model, SqliteChats::open(&path)?).with_tools(tools![IssueRefund]);
+    let agent = agent.with_lease(Duration::from_secs(2));
     let _made_already = agent.create_as("order-42").await;
     Ok(agent.find("order-42").await?)
 }
@@ -49,8 +47,11 @@ async fn main() -> Fallible<()> {
         Some("finish") if !found.is_idle() => {
             let mut chat = chat(ScriptedModel::new().text("Order 42 is refunded.")).await?;
             // Whoever was killed holds the chat for two seconds more.
-            while let Turn::Running = chat.complete().await? {
-                tokio::time::sleep(Duration::from_millis(100)).await;
+            loop {
+                match chat.complete().await? {
+                    Turn::Running => tokio::time::sleep(Duration::from_millis(100)).await,
+                    turn => break println!("{turn}"),
+                }
             }
         }
         _ => println!("{:#?}", found.messages()),
