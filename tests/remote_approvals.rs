@@ -4,12 +4,13 @@
 mod support;
 
 use serde_json::{Value, json};
+use support::asking::{Asking, call};
 use support::chat::{assert_paired, outcomes, results, tool};
 use support::server::{Reply, Server};
 use tool_core::model::RemoteMcp;
 use tool_core::{
-    Chat, ChatErrorKind, ModelErrorKind, Outcome, RequestOptions, ToolChoice, ToolOptions, ToolSet,
-    Turn,
+    Attachment, AttachmentSource, Block, Chat, ChatErrorKind, ModelErrorKind, Outcome,
+    RequestOptions, ToolCall, ToolChoice, ToolOptions, ToolSet, Turn,
 };
 use tool_providers::protocol::responses::Dialect;
 use tool_providers::{Anthropic, Api, Compatible, Gemini, Provider};
@@ -240,4 +241,32 @@ async fn a_chat_with_remote_calls_goes_on_with_another_provider_c8() {
         .collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
     assert_eq!(messages[1]["tool_calls"].as_array().unwrap().len(), 1);
+}
+
+/// An image of our own result goes to every other provider, also where a remote call was the last one.
+#[test]
+fn what_a_result_carries_is_sent_beside_a_remote_call_of_another_provider() {
+    let mut without = Dialect::OPENAI;
+    without.attachments_in_results = false;
+    for api in [
+        Api::chat_completions(),
+        Api::responses(),
+        Api::Responses(without),
+        Api::anthropic(),
+        Api::Gemini,
+        Api::Ollama,
+    ] {
+        let mut asking = Asking::new(api);
+        let remote = ToolCall::new("mcpr_1", "shorten", "{}").on_server("links");
+        asking.answered_elsewhere([call("a", "{}"), Block::ToolCall(remote)]);
+        let image = Attachment::from_bytes("image/png", b"a picture of it");
+        let AttachmentSource::Base64(data) = image.source.clone() else {
+            panic!("{image:?}")
+        };
+        asking.result_with("a", "ok", "seen", vec![image]);
+        asking.result("mcpr_1", "approved", "Approved.");
+        let body = asking.body().to_string();
+        assert!(body.contains(&data), "{body}");
+        assert!(!body.contains("mcpr_1"), "{body}");
+    }
 }

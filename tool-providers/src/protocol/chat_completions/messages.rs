@@ -26,15 +26,13 @@ pub(super) fn append(
     out: &mut Vec<u8>,
 ) -> Result<(), ModelError> {
     for (position, message) in messages.iter().enumerate().skip(done) {
-        if is_remote(messages, position) {
-            continue;
-        }
-        json::separate(out);
         match message {
             Message::User(message) => user(protocol.dialect(), message, out)?,
             Message::Assistant(message) => assistant(protocol, message, out),
             Message::Tool(result) => {
-                tool(protocol.dialect(), result, out);
+                if !is_remote(messages, position) {
+                    tool(protocol.dialect(), result, out);
+                }
                 if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
                     results_attachments(protocol.dialect(), &messages[..=position], out)?;
                 }
@@ -49,6 +47,7 @@ pub(super) fn append(
 }
 
 fn user(dialect: &Dialect, message: &UserMessage, out: &mut Vec<u8>) -> Result<(), ModelError> {
+    json::separate(out);
     out.extend_from_slice(b"{\"role\":\"user\",\"content\":");
     if message.attachments.is_empty() {
         json::value(out, &message.text);
@@ -77,6 +76,7 @@ fn assistant(protocol: &ChatCompletions, message: &AssistantMessage, out: &mut V
     let members = raw.and_then(|raw| raw.json.strip_prefix('{')?.strip_suffix('}'));
     let members = members.unwrap_or_default();
 
+    json::separate(out);
     out.extend_from_slice(b"{\"role\":\"assistant\"");
     if !members.starts_with("\"content\":") {
         out.extend_from_slice(b",\"content\":");
@@ -128,6 +128,7 @@ fn call(dialect: &Dialect, call: &ToolCall, same_origin: bool, out: &mut Vec<u8>
 }
 
 fn tool(dialect: &Dialect, result: &ToolResult, out: &mut Vec<u8>) {
+    json::separate(out);
     out.extend_from_slice(b"{\"role\":\"tool\",\"tool_call_id\":");
     json::value(out, &*dialect.call_ids.map(&result.call_id));
     out.extend_from_slice(b",\"content\":");
@@ -157,7 +158,8 @@ fn results_attachments(
     if results.is_empty() {
         return Ok(());
     }
-    out.extend_from_slice(b",{\"role\":\"user\",\"content\":[");
+    json::separate(out);
+    out.extend_from_slice(b"{\"role\":\"user\",\"content\":[");
     for result in results {
         json::separate(out);
         json::part(out, "text");

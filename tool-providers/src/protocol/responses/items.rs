@@ -9,7 +9,7 @@ use tool_core::{
 };
 
 use super::super::attachment::{Kind, kind, unsupported, url};
-use super::super::{NO_OUTPUT, answer_before, call_of, json, raw};
+use super::super::{NO_OUTPUT, answer_before, is_remote, json, raw};
 use super::Responses;
 
 /// The longest id of a call.
@@ -26,24 +26,18 @@ pub(super) fn append(
         match message {
             Message::User(message) => user(message, out)?,
             Message::Assistant(message) => assistant(protocol, message, out),
-            Message::Tool(result) => match call_of(messages, position) {
-                Some(call) if call.server.is_some() => {
-                    if items(protocol, answer_before(messages, position)).is_some() {
-                        approval(result, out);
-                    }
+            Message::Tool(result) => {
+                let is_ours = items(protocol, answer_before(messages, position)).is_some();
+                match (is_remote(messages, position), is_ours) {
+                    (true, true) => approval(result, out),
+                    (true, false) => {}
+                    (false, true) => output(protocol, result, &result.call_id, out)?,
+                    (false, false) => output(protocol, result, &call_id(&result.call_id), out)?,
                 }
-                _ => {
-                    let is_ours = items(protocol, answer_before(messages, position)).is_some();
-                    let id = match is_ours {
-                        true => result.call_id.as_str().into(),
-                        false => call_id(&result.call_id),
-                    };
-                    output(protocol, result, &id, out)?;
-                    if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
-                        follow_up(protocol, &messages[..=position], out)?;
-                    }
+                if !matches!(messages.get(position + 1), Some(Message::Tool(_))) {
+                    follow_up(protocol, &messages[..=position], out)?;
                 }
-            },
+            }
             _ => {
                 let text = "a message of a kind that this protocol does not know";
                 return Err(ModelError::new(ModelErrorKind::BadRequest, text));
