@@ -110,6 +110,19 @@ async fn where_no_tool_fits_it_says_so() {
 }
 
 #[tokio::test]
+async fn a_tool_that_may_not_be_called_is_not_offered_c2() {
+    let Some(model) = model() else { return };
+    let mut chat = Chat::new(model)
+        .with_tools(tools())
+        .with_tool_options(ToolOptions::new().only(["read_file"]));
+    let turn = chat.ask("Who won the world cup in 1998?").await.unwrap();
+    assert_eq!(
+        turn.text(),
+        "None of my tools fits that. I can call: read_file."
+    );
+}
+
+#[tokio::test]
 async fn a_forced_tool_is_called_and_no_other() {
     let Some(model) = model() else { return };
     let mut chat = Chat::new(model)

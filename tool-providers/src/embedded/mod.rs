@@ -47,7 +47,7 @@ pub use engine::{Answer, Call, Engine, Question};
 pub use error::{EmbeddedError, EmbeddedErrorKind};
 pub use weights::Weights;
 
-use turn::{Move, next_move};
+use turn::{Move, next_move, offered};
 
 /// The embedded model, as the model of a chat.
 ///
@@ -136,20 +136,17 @@ impl Model for Embedded {
                     at_least,
                     at_most,
                 } => {
+                    let tools = offered(&request);
                     let order = Order {
                         question: question.to_owned(),
                         system: request.instructions.map(str::to_owned),
                         calls: (at_least, at_most),
-                        tools: request.tools.clone(),
+                        tools: tools.clone(),
                         choice: request.choice.clone(),
                     };
                     let chosen = self.choose(order).await?;
-                    tell(
-                        &chosen,
-                        request.tools,
-                        request.transcript.messages().len(),
-                        &mut say,
-                    );
+                    let turn = request.transcript.messages().len();
+                    tell(&chosen, &tools, turn, &mut say);
                 }
             }
             Ok::<AssistantMessage, ModelError>(answer.finish())

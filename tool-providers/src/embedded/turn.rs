@@ -1,7 +1,7 @@
 //! What comes next in a chat: words, or a question to the model.
 
 use tool_core::model::Request;
-use tool_core::{Message, ToolChoice};
+use tool_core::{Message, ToolChoice, ToolSet};
 
 use super::render::{Finished, no_tool, render};
 
@@ -32,7 +32,7 @@ pub(super) fn next_move<'a>(request: &Request<'a>) -> Move<'a> {
         _ => None,
     });
     match question {
-        Some(question) if *request.choice != ToolChoice::None && !request.tools.is_empty() => {
+        Some(question) if *request.choice != ToolChoice::None && !offered(request).is_empty() => {
             Move::Choose {
                 question,
                 at_least: usize::from(request.choice.is_forced()),
@@ -41,6 +41,17 @@ pub(super) fn next_move<'a>(request: &Request<'a>) -> Move<'a> {
         }
         _ => Move::Say(no_tool(&[])),
     }
+}
+
+/// The tools that may be called.
+pub(super) fn offered(request: &Request<'_>) -> ToolSet {
+    if request.allowed.is_none() {
+        return request.tools.clone();
+    }
+    let tools = request.tools.iter();
+    let allowed = tools.filter(|tool| request.allows(tool.name()));
+    // The names are those of a set, which has each once.
+    ToolSet::try_from_tools(allowed.cloned()).unwrap_or_default()
 }
 
 /// The calls since the last question, with what they came to.
