@@ -81,6 +81,32 @@ async fn tools_progress_and_questions_work_over_http() {
 }
 
 #[tokio::test]
+async fn deferred_tools_are_found_and_wait_for_approval_over_http() {
+    let Some((_child, port)) = everything(None).await else {
+        return;
+    };
+    let server = at(port).deferred().requires_approval_of(["get-sum"]);
+    let server = server.connect().await.unwrap();
+    let sum = |b: i64| json!({ "name": "get-sum", "arguments": { "a": 2, "b": b } });
+    let model = ScriptedModel::new()
+        .call("search_tools", json!({ "query": "sum of two numbers" }))
+        .calls([("call_tool", sum(3)), ("call_tool", sum(4))])
+        .text("done");
+    let mut chat = Chat::new(model).with_mcp(server);
+    let pending = chat.ask("go").await.unwrap().pending_approvals().to_vec();
+    assert_eq!(chat.deferred_tools().len(), chat.tools().len());
+    let names: Vec<_> = pending.iter().map(|call| call.name.as_str()).collect();
+    assert_eq!(names, ["get-sum"; 2]);
+    chat.approve(&pending[0]).unwrap();
+    chat.deny(&pending[1]).unwrap();
+    chat.complete().await.unwrap();
+    let results = results(&chat);
+    assert!(results[0].text.contains("get-sum:"), "{}", results[0].text);
+    assert_eq!(results[1].text, "The sum of 2 and 3 is 5.");
+    assert_eq!(outcomes(&chat), [Outcome::Ok, Outcome::Ok, Outcome::Denied]);
+}
+
+#[tokio::test]
 async fn calls_at_once_are_told_apart_when_one_asks() {
     let Some((_child, port)) = everything(None).await else {
         return;
