@@ -178,7 +178,7 @@ use errors::Errors;
 /// | `spill_to_file = 50_000` | a result of more characters goes to a file; `false`: never |
 /// | `after_crash = "rerun"` | what becomes of a call that had started: `"rerun"` (as when nothing is said), `"review"`, `"report"` |
 /// | `provider_options = { … }` | JSON that goes into the tool's declaration as it is |
-/// | `provider_options(anthropic = { … })` | the same for one protocol: `chat_completions`, `responses`, `anthropic`, `gemini`, `mcp` (see `tool_providers::mcp`) |
+/// | `provider_options(anthropic = { … })` | the same for one protocol: `chat_completions`, `responses`, `anthropic`, `gemini`, `ollama`, `mcp` (see `tool_providers::mcp`) |
 /// | `crate = path` | where `tool_core` is, if it is neither a dependency nor a renamed one |
 ///
 /// # Explicit schemas

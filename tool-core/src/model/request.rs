@@ -103,7 +103,7 @@ pub struct RequestOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HostedTool {
-    /// The protocol it is for (`chat_completions`, `responses`, `anthropic`, `gemini`); the others leave
+    /// The protocol it is for (`chat_completions`, `responses`, `anthropic`, `gemini`, `ollama`); the others leave
     /// it out.
     pub protocol: String,
     /// Its entry in the list of tools.
@@ -142,7 +142,7 @@ impl RequestOptions {
     }
 
     /// Adds a tool that the provider runs itself: its entry in the list of tools, for one protocol
-    /// (`chat_completions`, `responses`, `anthropic`, `gemini`).
+    /// (`chat_completions`, `responses`, `anthropic`, `gemini`, `ollama`).
     #[must_use]
     pub fn hosted_tool(mut self, protocol: impl Into<String>, declaration: Value) -> Self {
         self.hosted_tools.push(HostedTool {

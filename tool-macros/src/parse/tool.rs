@@ -90,6 +90,7 @@ const PROTOCOLS: &[&str] = &[
     "responses",
     "anthropic",
     "gemini",
+    "ollama",
     "mcp",
 ];
 const AFTER_CRASH: &[&str] = &["rerun", "review", "report"];
