@@ -2,6 +2,9 @@
 
 #[path = "support/file.rs"]
 mod file;
+#[macro_use]
+#[path = "support/every_store.rs"]
+mod every_store;
 #[path = "support/postgres.rs"]
 mod postgres;
 mod support;
@@ -10,42 +13,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use every_store::paying;
 use serde_json::json;
 use support::chat::{assert_paired, tool};
 use tokio::sync::Semaphore;
-use tool_core::store::{Change, ChatStore, MemoryChats, SqliteChats, StoreErrorKind};
+use tool_core::store::{ChatStore, MemoryChats, SqliteChats, StoreErrorKind};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
     Agent, ChatErrorKind, Config, Message, Outcome, Task, TaskPoll, Tool, ToolCall, ToolError,
-    ToolSet, Turn, Worker, tool, tools,
+    ToolSet, Turn, tool, tools,
 };
-
-/// Runs a test on every store.
-macro_rules! on_every_store {
-    ($($name:ident)*) => {$(
-        mod $name {
-            use super::*;
-
-            #[tokio::test]
-            async fn in_memory() {
-                super::$name(MemoryChats::new()).await;
-            }
-
-            #[tokio::test]
-            async fn in_sqlite() {
-                let file = file::File::new(stringify!($name));
-                super::$name(SqliteChats::open(file.path()).unwrap()).await;
-            }
-
-            #[tokio::test]
-            async fn in_postgres() {
-                let Some(database) = postgres::Database::new().await else { return };
-                super::$name(database.chats().await).await;
-                database.remove().await;
-            }
-        }
-    )*};
-}
 
 on_every_store! {
     a_chat_is_found_and_finished_by_another_process
@@ -58,25 +35,7 @@ on_every_store! {
     a_call_that_always_ends_its_process_is_given_up
     what_a_tool_declares_for_a_crash_is_done
     a_chat_can_be_removed
-    a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever
-    a_worker_runs_what_is_ready
     a_tool_that_is_gone_is_said_to_be
-    agents_that_share_a_store_leave_each_others_chats_alone
-}
-
-fn paying(paid: &Arc<AtomicUsize>) -> ToolSet {
-    struct Pay(Arc<AtomicUsize>);
-
-    #[tool(requires_approval)]
-    impl Pay {
-        /// Pays.
-        async fn execute(&self, cents: usize) -> String {
-            self.0.fetch_add(cents, Ordering::SeqCst);
-            format!("paid {cents}")
-        }
-    }
-
-    tools![Pay(paid.clone())]
 }
 
 async fn a_chat_is_found_and_finished_by_another_process(store: impl ChatStore + Clone + 'static) {
@@ -516,44 +475,6 @@ async fn a_chat_can_be_removed(store: impl ChatStore + Clone + 'static) {
     assert_eq!(error.store_error().unwrap().kind(), StoreErrorKind::Exists);
 }
 
-async fn a_worker_runs_what_is_ready(store: impl ChatStore + Clone + 'static) {
-    let paid = Arc::new(AtomicUsize::new(0));
-    let model = ScriptedModel::new()
-        .call("pay", json!({ "cents": 3 }))
-        .text("paid")
-        .text("bye");
-    let agent = Agent::new(model, store).with_tools(paying(&paid));
-    let mut chat = agent.create().await.unwrap();
-    chat.ask_later("pay").await.unwrap();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let worker = Worker::new(agent.clone()).look_every(Duration::from_millis(50));
-    let works = tokio::spawn(worker.run(
-        async { stopped.await.unwrap_or_default() },
-        |chat, error| panic!("{chat}: {error}"),
-    ));
-    let until = async |chat: &mut tool_core::StoredChat,
-                       is: &dyn Fn(&tool_core::StoredChat) -> bool| {
-        for _ in 0..1000 {
-            chat.reload().await.unwrap();
-            if is(chat) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        panic!("it did not come to that: {:?}", chat.messages());
-    };
-    until(&mut chat, &|chat| chat.awaiting_approval()).await;
-    let pending = chat.pending_approvals();
-    chat.approve(&pending[0]).await.unwrap();
-    until(&mut chat, &|chat| chat.messages().len() == 4).await;
-    chat.ask_later("bye").await.unwrap();
-    until(&mut chat, &|chat| chat.messages().len() == 6).await;
-    stop.send(()).unwrap();
-    works.await.unwrap();
-    assert_eq!(paid.load(Ordering::SeqCst), 3);
-    assert_paired(chat.messages());
-}
-
 async fn a_tool_that_is_gone_is_said_to_be(store: impl ChatStore + Clone + 'static) {
     let paid = Arc::new(AtomicUsize::new(0));
     let calls = [
@@ -583,87 +504,4 @@ async fn a_tool_that_is_gone_is_said_to_be(store: impl ChatStore + Clone + 'stat
         bare.find("nobody").await.unwrap_err().kind(),
         ChatErrorKind::Store
     );
-}
-
-async fn a_chat_whose_holder_died_with_its_mail_taken_is_not_ready_for_ever(
-    store: impl ChatStore + Clone + 'static,
-) {
-    let agent = Agent::new(ScriptedModel::new().text("done"), store.clone());
-    let chat = agent.create().await.unwrap();
-    chat.ask_later("go").await.unwrap();
-    // A holder takes what was sent, records that, and dies.
-    let short = Duration::from_millis(50);
-    let lease = store
-        .claim(chat.id(), "dies", short)
-        .await
-        .unwrap()
-        .unwrap();
-    let mut change = Change::default();
-    change.number = 1;
-    change.messages = vec![json!({ "role": "user", "text": "go" })];
-    change.taken = vec![1];
-    store.save(&lease, change).await.unwrap();
-    tokio::time::sleep(short * 2).await;
-
-    let found = agent.clone();
-    let id = chat.id().to_owned();
-    let done = async move {
-        while !found.find(&id).await.unwrap().is_idle() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let worker = Worker::new(agent).look_every(Duration::from_millis(10));
-    worker
-        .run(done, |chat, error| panic!("{chat}: {error}"))
-        .await;
-    let ready = store.claim_ready("", "me", short, 10).await.unwrap();
-    assert_eq!(ready, [], "there is nothing left to do");
-}
-
-async fn agents_that_share_a_store_leave_each_others_chats_alone(
-    store: impl ChatStore + Clone + 'static,
-) {
-    let agent = |name: &str| {
-        let says = ScriptedModel::new().text(name);
-        Agent::new(says, store.clone()).named(name)
-    };
-    let (sales, support) = (agent("sales"), agent("support"));
-    let (sold, helped) = (
-        sales.create().await.unwrap(),
-        support.create().await.unwrap(),
-    );
-    sold.ask_later("hi").await.unwrap();
-    helped.ask_later("hi").await.unwrap();
-
-    let error = support.find(sold.id()).await.unwrap_err();
-    assert_eq!(
-        error.store_error().map(|error| error.kind()),
-        Some(StoreErrorKind::NotFound)
-    );
-    let text = "is one of the agent `sales`, not of the agent `support`";
-    assert!(error.to_string().contains(text), "{error}");
-    support.delete(sold.id()).await.unwrap_err();
-
-    let idle = async |agent: Agent, id: &str| {
-        while !agent.find(id).await.unwrap().is_idle() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let worker = Worker::new(support.clone()).look_every(Duration::from_millis(10));
-    let stop = idle(support.clone(), helped.id());
-    worker
-        .run(stop, |chat, error| panic!("{chat}: {error}"))
-        .await;
-    let read = support.find(helped.id()).await.unwrap();
-    assert_eq!(read.last_answer().unwrap().text(), "support");
-    let left = sales.find(sold.id()).await.unwrap();
-    assert!(left.messages().is_empty() && !left.is_idle());
-    let worker = Worker::new(sales.clone()).look_every(Duration::from_millis(10));
-    let stop = idle(sales.clone(), sold.id());
-    worker
-        .run(stop, |chat, error| panic!("{chat}: {error}"))
-        .await;
-    let read = sales.find(sold.id()).await.unwrap();
-    assert_eq!(read.last_answer().unwrap().text(), "sales");
-    sales.delete(sold.id()).await.unwrap();
 }
