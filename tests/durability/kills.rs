@@ -47,9 +47,19 @@ pub async fn begin(agent: &Agent, count: usize) -> Vec<StoredChat> {
     chats
 }
 
-/// Approves what waits until all are done; `between` happens after each look at a chat.
-pub async fn decide(chats: Vec<StoredChat>, mut between: impl FnMut()) -> Vec<StoredChat> {
+/// How many of these chats are decided before something is killed the next time: all are at the end.
+pub fn share(chats: usize, killed: usize, kills: usize) -> usize {
+    match killed < kills {
+        true => chats * killed / kills,
+        false => usize::MAX,
+    }
+}
+
+/// Approves what waits until all are done. `between` happens after each look at a chat, and says how many
+/// chats may be decided by then, so that there is work left when something is killed.
+pub async fn decide(chats: Vec<StoredChat>, mut between: impl FnMut() -> usize) -> Vec<StoredChat> {
     let began = Instant::now();
+    let (mut decided, mut share) = (0, between());
     let (mut open, mut done) = (chats, Vec::new());
     while !open.is_empty() {
         let limit = Duration::from_secs(900);
@@ -63,15 +73,19 @@ pub async fn decide(chats: Vec<StoredChat>, mut between: impl FnMut()) -> Vec<St
         for mut chat in open {
             // Where the database is away, it is looked at again.
             if chat.reload().await.is_ok() {
-                for pending in chat.pending_approvals() {
-                    let _ = chat.approve(&pending).await;
+                let pending = chat.pending_approvals();
+                if !pending.is_empty() && decided < share {
+                    decided += 1;
+                    for pending in pending {
+                        let _ = chat.approve(&pending).await;
+                    }
                 }
             }
             match is_done(&chat) {
                 true => done.push(chat),
                 false => still.push(chat),
             }
-            between();
+            share = between();
         }
         open = still;
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -89,15 +103,17 @@ async fn kill_workers(world: World) {
     let mut workers: Vec<Process> = (0..2).map(|_| worker(&world)).collect();
     let (began, mut killed, mut last_kill) = (Instant::now(), 0, Instant::now());
     let done = decide(chats, || {
-        if killed < kills && last_kill.elapsed() > Duration::from_millis(400) {
+        if killed < kills && last_kill.elapsed() > Duration::from_millis(200) {
             workers.remove(0).kill();
             workers.push(worker(&world));
             (killed, last_kill) = (killed + 1, Instant::now());
         }
+        share(count, killed, kills)
     });
     let done = done.await;
     let took = began.elapsed();
     workers.into_iter().for_each(Process::kill);
+    assert_eq!(killed, kills);
     assert!(done.iter().all(|chat| chat.messages().len() == 6));
     let again = world.check(&done).await;
     // A call that ran twice was running when a worker was killed, of which each runs 16 at most.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::kills::{STEPS, begin, decide, number, worker};
+use super::kills::{STEPS, begin, decide, number, share, worker};
 use super::postgres::Database;
 use super::process::{Process, is_other};
 use super::world::{Calls, World};
@@ -64,8 +64,10 @@ async fn a_database_that_is_killed_and_comes_back_loses_nothing_and_does_nothing
             server.call("start");
             (killed, last_kill) = (killed + 1, Instant::now());
         }
+        share(count, killed, 3)
     });
     let done = done.await;
+    assert_eq!(killed, 3);
     workers.into_iter().for_each(Process::kill);
     let again = world.check(&done).await;
     println!(
