@@ -2,6 +2,7 @@
 
 mod keeper;
 mod mail;
+mod running;
 mod stored;
 mod worker;
 

@@ -12,6 +12,7 @@ mod execute;
 mod journal;
 mod limits;
 mod outbox;
+mod recover;
 mod restore;
 mod round;
 mod spill;
