@@ -187,7 +187,22 @@ async fn an_approval_may_carry_other_arguments_c3() {
     assert!(chat.awaiting_approval(), "it still waits");
     chat.approve_with(call, json!({ "order": 2 })).unwrap();
     chat.complete().await.unwrap();
-    assert_eq!(results(&chat)[0].text, "refunded 2");
+    // Else the model would tell of what it asked for.
+    assert_eq!(
+        results(&chat)[0].text,
+        "refunded 2\n\n(A person changed the arguments to {\"order\":2} before this ran.)"
+    );
+}
+
+#[tokio::test]
+async fn arguments_that_are_the_same_are_not_said_to_be_changed_c3() {
+    let model = ScriptedModel::new().call("refund", "{ \"order\": 1 }");
+    let mut chat = Chat::new(model.text("done")).with_tools(tools![Refund]);
+    let turn = chat.ask("go").await.unwrap();
+    let call = &turn.pending_approvals()[0];
+    chat.approve_with(call, json!({ "order": 1 })).unwrap();
+    chat.complete().await.unwrap();
+    assert_eq!(results(&chat)[0].text, "refunded 1");
 }
 
 async fn forgetful(call: &ToolCall) -> Decision {

@@ -137,7 +137,8 @@ impl Chat {
         Ok(())
     }
 
-    /// Lets a waiting call run with other arguments. The model's own stay in the transcript.
+    /// Lets a waiting call run with other arguments. The model's own stay in the transcript; the end of the
+    /// result tells it which ones were used.
     ///
     /// # Errors
     ///

@@ -314,6 +314,7 @@ impl Driver<'_> {
         let acting = journal.map(|journal| journal.acting(index, pending));
         let deadline = limit.and_then(|limit| Some(journal?.deadlines().begin(key, limit)));
         let call = pending.approved_call();
+        let is_edited = pending.is_edited();
         self.hub.call(&call);
         let spill = self
             .files
@@ -321,6 +322,7 @@ impl Driver<'_> {
         let order = Order {
             tool,
             call,
+            is_edited,
             context: Arc::new(RunContext::new(self.hub.clone(), pending, acting)),
             task,
             max_run_time: limit,

@@ -34,6 +34,8 @@ pub(crate) enum Ran {
 pub(crate) struct Order {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) call: ToolCall,
+    /// Whether a person changed its arguments.
+    pub(crate) is_edited: bool,
     pub(crate) context: Arc<RunContext>,
     /// The task that it paused on.
     pub(crate) task: Option<Task>,
@@ -50,7 +52,11 @@ pub(crate) struct Order {
 pub(crate) async fn execute(order: Order) -> Ran {
     let call = order.call.clone();
     let context = order.context.clone();
-    let ran = execute_unsettled(order).await;
+    let is_edited = order.is_edited;
+    let mut ran = execute_unsettled(order).await;
+    if let (Ran::Done(result) | Ran::Fatal(result, _), true) = (&mut ran, is_edited) {
+        result.text.push_str(&edited(&call));
+    }
     let Some(acting) = context.acting() else {
         return ran;
     };
@@ -206,6 +212,19 @@ fn failed(call: &ToolCall, error: ToolError) -> Ran {
     match error.kind() {
         ToolErrorKind::Fatal => Ran::Fatal(result, error),
         _ => Ran::Done(result),
+    }
+}
+
+/// What the model is told of arguments that are not its own, which stand in its answer unchanged.
+fn edited(call: &ToolCall) -> String {
+    const LONGEST: usize = 2_000;
+    match call.arguments.as_str() {
+        long if long.len() > LONGEST => {
+            "\n\n(A person changed the arguments before this ran.)".into()
+        }
+        arguments => {
+            format!("\n\n(A person changed the arguments to {arguments} before this ran.)")
+        }
     }
 }
 

@@ -132,6 +132,15 @@ impl PendingCall {
         matches!(self.state, CallState::Done(_))
     }
 
+    /// Whether it runs with other arguments than the model's, however those are written.
+    pub(crate) fn is_edited(&self) -> bool {
+        let Some(approved) = self.approved.as_ref().filter(|approved| approved.edited) else {
+            return false;
+        };
+        let value = |arguments: &Arguments| arguments.parse::<serde_json::Value>().ok();
+        value(&approved.arguments) != value(&self.call.arguments)
+    }
+
     /// The call as it was approved: with the arguments that the reviewer gave, if any.
     pub(crate) fn approved_call(&self) -> ToolCall {
         match &self.approved {
