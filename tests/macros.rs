@@ -4,8 +4,3 @@
 fn m8_mistakes_are_explained() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }
-
-#[test]
-fn m9_unusual_tools_compile() {
-    trybuild::TestCases::new().pass("tests/ui-pass/*.rs");
-}

@@ -13,6 +13,7 @@ fn old(#[allow(unused_variables)] value: u8) -> u8 {
     1
 }
 
-fn main() {
+#[test]
+fn m9_attributes_are_kept() {
     let _ = Old;
 }

@@ -9,6 +9,7 @@ fn name_of<T: ToString>(value: T) -> String {
     value.to_string() + Inner.name()
 }
 
-fn main() {
+#[test]
+fn m9_tool_in_a_generic_function() {
     assert_eq!(name_of(1), "1inner");
 }

@@ -1,4 +1,5 @@
-use tool_core::tool;
+use serde_json::json;
+use tool_core::{Tool, tool};
 
 mod own {
     use tool_core::schemars::JsonSchema;
@@ -24,4 +25,9 @@ fn convert(call: own::ToolCall, task: own::Task) -> Result<own::Task, std::io::E
     Ok(own::Task(call.id))
 }
 
-fn main() {}
+#[tokio::test]
+async fn m9_types_of_the_users_own() {
+    let arguments = json!({"call": {"id": "a"}, "task": "b"});
+    let output = Convert.call(arguments).await.expect("output");
+    assert_eq!(output.as_text(), "a");
+}

@@ -1,3 +1,4 @@
+#![allow(clippy::default_constructed_unit_structs)]
 #![deny(private_interfaces, private_bounds, missing_docs, dead_code)]
 //! Tools of a library.
 
@@ -30,7 +31,8 @@ pub fn all() -> ToolSet {
     tools![inner::One, inner::Two, inner::Three, Four]
 }
 
-fn main() {
+#[test]
+fn m9_public_interface() {
     assert_eq!(all().len(), 4);
     let four = Four;
     let again = tools![four, self::inner::One,];

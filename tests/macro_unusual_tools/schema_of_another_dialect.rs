@@ -1,4 +1,5 @@
-use tool_core::tool;
+use serde_json::json;
+use tool_core::{Tool, tool};
 
 /// Uses what other descriptions of JSON have.
 #[tool(schema = {
@@ -26,4 +27,9 @@ fn search(
     format!("{query:?} {kind} {size:?} {free} {deep:?}")
 }
 
-fn main() {}
+#[tokio::test]
+async fn m9_schema_of_another_dialect() {
+    let arguments = json!({"query": null, "kind": "shop", "free": 1, "deep": {"b": [2]}});
+    let output = Search.call(arguments).await.expect("output");
+    assert_eq!(output.as_text(), r#"None shop None 1 {"b": [2]}"#);
+}

@@ -34,6 +34,7 @@ impl Odd {
     }
 }
 
-fn main() {
+#[test]
+fn m9_methods_of_the_runtimes_names() {
     assert_eq!(Tool::name(&Odd), "odd");
 }
