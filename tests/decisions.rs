@@ -66,6 +66,54 @@ async fn an_old_decision_does_not_hold_for_a_new_call_with_the_same_id_c3_b89() 
 }
 
 #[tokio::test]
+async fn a_decision_that_no_call_awaits_says_which_ones_do_c3() {
+    let two = [
+        ("pay", json!({ "cents": 1 })),
+        ("pay", json!({ "cents": 2 })),
+    ];
+    let model = || ScriptedModel::new().calls(two.clone()).text("done");
+    let mut chat = Chat::new(model()).with_tools(tools![Pay(Paid::default())]);
+    chat.ask("go").await.unwrap();
+    let agent = Agent::new(model(), MemoryChats::new()).with_tools(tools![Pay(Paid::default())]);
+    let mut stored = agent.create().await.unwrap();
+    stored.ask("go").await.unwrap();
+
+    let shown = chat.pending_approvals();
+    let (first, second) = (&shown[0].id, &shown[1].id);
+    chat.approve(&shown[0]).unwrap();
+    stored.approve(first).await.unwrap();
+    for (call, expected) in [
+        (
+            "nope",
+            format!("no call `nope` awaits a decision; these do: `{second}` (pay)"),
+        ),
+        (
+            first,
+            format!("the call `{first}` awaits nothing more: `complete` goes on with it"),
+        ),
+    ] {
+        let [error, in_store] = [chat.deny(call), stored.deny(call).await].map(Result::unwrap_err);
+        assert_eq!(
+            (error.kind(), error.to_string()),
+            (ChatErrorKind::NoSuchCall, expected.clone())
+        );
+        assert_eq!(
+            (in_store.kind(), in_store.to_string()),
+            (ChatErrorKind::NoSuchCall, expected)
+        );
+    }
+    let error = chat.answer(second, json!({})).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("no call `{second}` awaits an answer; none does")
+    );
+    chat.approve(second).unwrap();
+    stored.approve(second).await.unwrap();
+    assert_eq!(chat.complete().await.unwrap().to_string(), "done");
+    assert_eq!(stored.complete().await.unwrap().to_string(), "done");
+}
+
+#[tokio::test]
 async fn a_call_is_found_by_its_key_too_c3() {
     let paid = Paid::default();
     let model = ScriptedModel::new()

@@ -1,5 +1,5 @@
 //! TLS with the certificate of the fixtures.
-#![allow(dead_code)]
+#![allow(dead_code, deprecated)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -212,21 +212,17 @@ impl StoredChat {
         edited: Option<Arguments>,
     ) -> Result<(), ChatError> {
         self.reload().await?;
-        let waiting = self.chat.pending_approvals();
-        let found = waiting.iter().find(|pending| call.is(&pending.call));
-        let Some(pending) = found else {
-            let text = format!("no call `{}` awaits a decision", call.id());
-            return Err(ChatError::new(ChatErrorKind::NoSuchCall, text));
-        };
-        let key = pending.idempotency_key().to_owned();
+        let pending = self.chat.waiting(&call)?;
+        let (shown, possibly_done) = (pending.approved_call(), pending.possibly_done);
+        let key = shown.idempotency_key().to_owned();
         let mail = Mail::Decision {
             call: key.clone(),
-            tool: pending.name.clone(),
-            arguments: pending.arguments.clone(),
+            tool: shown.name,
+            arguments: shown.arguments,
             decision,
             edited,
         };
-        let round = u8::from(pending.possibly_done);
+        let round = u8::from(possibly_done);
         if let Some(first) = self.send(format!("decision/{key}/{round}"), &mail).await? {
             let text = format!(
                 "the call `{}` was decided before: {}",
@@ -269,17 +265,12 @@ impl StoredChat {
     }
 
     /// The key of the call, its question, and how many it has asked before.
-    fn asked(&self, call: &CallRef) -> Result<(String, String, usize), ChatError> {
-        let calls = self.chat.round().calls.iter();
-        let found = calls
-            .filter(|pending| call.is(&pending.approved_call()))
-            .find_map(|pending| Some((pending, pending.open_question()?)));
-        let Some((pending, request)) = found else {
-            let text = format!("no call `{}` awaits an answer", call.id());
-            return Err(ChatError::new(ChatErrorKind::NoSuchCall, text));
-        };
+    fn asked(&mut self, call: &CallRef) -> Result<(String, String, usize), ChatError> {
+        let pending = self.chat.asking(call)?;
         let key = pending.call.idempotency_key().to_owned();
-        Ok((key, request.question.clone(), pending.questions.len()))
+        let question = pending.open_question().map(|request| &request.question);
+        let question = question.cloned().unwrap_or_default();
+        Ok((key, question, pending.questions.len()))
     }
 
     async fn settle(

@@ -231,32 +231,69 @@ impl Chat {
         Ok(())
     }
 
-    fn waiting(&mut self, call: &CallRef) -> Result<&mut PendingCall, ChatError> {
-        self.find(call, "a decision", PendingCall::awaits_approval)
+    pub(crate) fn waiting(&mut self, call: &CallRef) -> Result<&mut PendingCall, ChatError> {
+        self.find(call, &A_DECISION)
     }
 
-    fn asking(&mut self, call: &CallRef) -> Result<&mut PendingCall, ChatError> {
-        self.find(call, "an answer", |call| call.open_question().is_some())
+    pub(crate) fn asking(&mut self, call: &CallRef) -> Result<&mut PendingCall, ChatError> {
+        self.find(call, &AN_ANSWER)
     }
 
-    fn find(
-        &mut self,
-        meant: &CallRef,
-        what: &str,
-        waits: fn(&PendingCall) -> bool,
-    ) -> Result<&mut PendingCall, ChatError> {
-        let id = meant.id();
-        let same_id = |call: &&PendingCall| call.call.id == id && waits(call);
-        let text = match self.round.calls.iter().any(|call| same_id(&call)) {
-            true => format!(
-                "the call `{id}` that awaits {what} is not the one that was shown: look at it again"
-            ),
-            false => format!("no call `{id}` awaits {what}"),
-        };
+    fn find(&mut self, meant: &CallRef, what: &Awaited) -> Result<&mut PendingCall, ChatError> {
         let calls = &mut self.round.calls;
-        let found = calls
-            .iter_mut()
-            .find(|call| waits(call) && meant.is(&call.approved_call()));
-        found.ok_or_else(|| ChatError::new(ChatErrorKind::NoSuchCall, text))
+        let is_found = |call: &PendingCall| (what.waits)(call) && meant.is(&call.approved_call());
+        match calls.iter().position(is_found) {
+            Some(index) => Ok(&mut calls[index]),
+            None => Err(ChatError::new(
+                ChatErrorKind::NoSuchCall,
+                what.absent(meant.id(), calls),
+            )),
+        }
+    }
+}
+
+/// What a call may wait for.
+struct Awaited {
+    name: &'static str,
+    waits: fn(&PendingCall) -> bool,
+}
+
+const A_DECISION: Awaited = Awaited {
+    name: "a decision",
+    waits: PendingCall::awaits_approval,
+};
+
+const AN_ANSWER: Awaited = Awaited {
+    name: "an answer",
+    waits: |call| call.open_question().is_some(),
+};
+
+impl Awaited {
+    /// Why the call `id` is not among those that wait for it.
+    fn absent(&self, id: &str, calls: &[PendingCall]) -> String {
+        let Awaited { name, waits } = self;
+        let same = calls.iter().find(|call| call.call.id == id);
+        match same {
+            Some(call) if waits(call) => {
+                return format!(
+                    "the call `{id}` that awaits {name} is not the one that was shown: look at it again"
+                );
+            }
+            Some(call) if call.is_settled() => {
+                return format!("the call `{id}` awaits nothing more: `complete` goes on with it");
+            }
+            _ => {}
+        }
+        let waiting = calls.iter().filter(|call| waits(call));
+        let waiting: Vec<String> = waiting
+            .map(|call| format!("`{}` ({})", call.call.id, call.call.name))
+            .collect();
+        match waiting.is_empty() {
+            true => format!("no call `{id}` awaits {name}; none does"),
+            false => format!(
+                "no call `{id}` awaits {name}; these do: {}",
+                waiting.join(", ")
+            ),
+        }
     }
 }

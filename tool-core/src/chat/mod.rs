@@ -1,6 +1,7 @@
 //! A conversation with a model that can call tools.
 
 mod build;
+mod check;
 mod config;
 mod decide;
 mod options;
@@ -34,6 +35,9 @@ use crate::{
 /// [`ask`](Chat::ask) runs the whole loop: the model answers, the calls in its answer run, their
 /// results go back, until it answers without calls or the chat has to wait. After every error,
 /// cancellation or dropped future the transcript is valid and the chat can go on.
+///
+/// A chat runs within a Tokio runtime. One whose tools are all `async`, without deadlines, and run one
+/// by one, runs anywhere, if its model does.
 ///
 /// ```
 /// use serde_json::json;
@@ -282,6 +286,7 @@ impl Chat {
 
     async fn pass(&mut self) -> Result<Pass, ChatError> {
         self.list_tools().await?;
+        self.check_runtime()?;
         let resume = !std::mem::replace(&mut self.resumed, true);
         let mut driver = self.driver();
         let pass = driver.run_tools(resume).await;
@@ -313,6 +318,7 @@ impl Chat {
     }
 
     fn driver(&mut self) -> Driver<'_> {
+        let concurrency = self.concurrency();
         Driver {
             transcript: &mut self.transcript,
             round: &mut self.round,
@@ -324,11 +330,7 @@ impl Chat {
             chat: &self.id,
             calls: self.tool_options.calls,
             allowed: self.tool_options.only.as_deref(),
-            concurrency: self
-                .tool_options
-                .concurrency
-                .unwrap_or(self.config.concurrency)
-                .limit(),
+            concurrency,
             max_attempts: self.config.max_attempts,
             max_run_time: self.config.max_run_time,
             trace_contents: self.config.trace_contents,
@@ -339,56 +341,10 @@ impl Chat {
         }
     }
 
-    fn check(&self) -> Result<(), ChatError> {
-        let only = self.tool_options.only.as_deref();
-        let absent = only
-            .into_iter()
-            .flatten()
-            .find(|name| self.tools.get(name).is_none());
-        let fault = match (&self.fault, &self.tool_options.choice) {
-            (Some(fault), _) => fault.clone(),
-            (None, _) if absent.is_some() => {
-                let names: Vec<&str> = self.tools.names().collect();
-                format!(
-                    "only `{}` is to be called, among others, but the chat has only: {}",
-                    absent.map_or("", String::as_str),
-                    names.join(", ")
-                )
-            }
-            (None, ToolChoice::Tool(name)) if only.is_some_and(|only| !only.contains(name)) => {
-                format!(
-                    "the tool `{name}` is to be chosen, but it is not among those that may be called"
-                )
-            }
-            _ if self.tool_options.calls.limit() == Some(0) => {
-                "no calls at all are allowed; use `ToolChoice::None` for that".into()
-            }
-            (None, ToolChoice::Required)
-                if self.tools.is_empty() && !self.config.request_options.offers_tools() =>
-            {
-                "a tool is required, but the chat has no tools".into()
-            }
-            (None, ToolChoice::Tool(name)) if self.tools.get(name).is_none() => {
-                let offered = |tool: &&Arc<dyn Tool>| !tool.definition().is_deferred();
-                let names: Vec<&str> = self
-                    .tools
-                    .iter()
-                    .filter(offered)
-                    .map(|tool| tool.name())
-                    .collect();
-                format!(
-                    "the tool `{name}` is to be chosen, but the chat has only: {}",
-                    names.join(", ")
-                )
-            }
-            (None, ToolChoice::Tool(name)) if self.tools.visible().get(name).is_none() => {
-                format!(
-                    "the tool `{name}` is to be chosen, but it is deferred: offer it from the start"
-                )
-            }
-            _ => return Ok(()),
-        };
-        Err(ChatError::new(ChatErrorKind::Configuration, fault))
+    /// How many calls run at once.
+    fn concurrency(&self) -> usize {
+        let own = self.tool_options.concurrency;
+        own.unwrap_or(self.config.concurrency).limit()
     }
 
     /// Whether the model has answered and nothing is left to do.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -24,8 +25,7 @@ impl Tls {
         for pem in added {
             add(&mut roots, pem)?;
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(cryptography())
             .with_safe_default_protocol_versions()
             .map_err(|error| configuration("TLS could not be set up").with_source(error))?;
         let config = config.with_root_certificates(roots).with_no_client_auth();
@@ -52,6 +52,16 @@ impl Tls {
             .enable_http1()
             .wrap_connector(connector)
     }
+}
+
+/// What the application installed as the default of its process, else *ring*, which needs nothing but a C compiler.
+#[allow(
+    deprecated,
+    reason = "deprecated for its lack of post-quantum algorithms; who needs them installs another"
+)]
+fn cryptography() -> Arc<CryptoProvider> {
+    let installed = CryptoProvider::get_default().cloned();
+    installed.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()))
 }
 
 fn add(roots: &mut RootCertStore, pem: &[u8]) -> Result<(), ModelError> {
