@@ -104,6 +104,49 @@ async fn a_declined_question_lets_the_tool_decide_r7() {
     );
 }
 
+/// Asks with a form that cannot be sent as it is shown.
+#[tool]
+async fn ask_ill(fields: serde_json::Value, tool_call: &ToolCall) -> Result<String, ToolError> {
+    tool_call.ask("How many?", fields).await?;
+    Ok("asked".into())
+}
+
+#[tokio::test]
+async fn a_form_that_nobody_could_send_is_not_put_r7() {
+    let ill = [
+        json!({ "size": { "type": "integer", "default": "many" } }),
+        json!({ "a": { "type": "string", "required": true }, "size": { "type": "integer", "minimum": 1, "default": 0 } }),
+        json!({ "size": { "type": "int" } }),
+    ];
+    let expected = [
+        "a default does not fit its field: /size: expected an integer, got the string \"many\"",
+        "a default does not fit its field: /size: ",
+        "`type` is `\"int\"`",
+    ];
+    let calls = ill.map(|fields| ("ask_ill", json!({ "fields": fields })));
+    let fitting = json!({ "a": { "type": "string", "required": true }, "size": { "type": "integer", "default": 2 }, "none": { "type": "string", "default": null } });
+    let model = ScriptedModel::new()
+        .calls(
+            calls
+                .into_iter()
+                .chain([("ask_ill", json!({ "fields": fitting }))]),
+        )
+        .text("done");
+    let mut chat = Chat::new(model).with_tools(tools![AskIll]);
+    let turn = chat.ask("go").await.unwrap();
+    assert_eq!(turn.pending_inputs().len(), 1);
+    chat.answer(&turn.pending_inputs()[0], json!({ "a": "b" }))
+        .unwrap();
+    chat.complete().await.unwrap();
+    let results = results(&chat);
+    for (result, expected) in results.iter().zip(expected) {
+        assert_eq!(result.outcome, Outcome::Error);
+        let expected = format!("the fields of the question are no form: {expected}");
+        assert!(result.text.starts_with(&expected), "{}", result.text);
+    }
+    assert_eq!(results[3].text, "asked");
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Address {
     city: String,

@@ -237,7 +237,7 @@ impl ToolCall {
     /// # Errors
     ///
     /// [`InputRequired`](crate::ToolErrorKind::InputRequired) outside a chat; or the fields are no
-    /// schema.
+    /// schema, or a default does not fit its field.
     pub async fn ask(
         &self,
         question: impl Into<String>,

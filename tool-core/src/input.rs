@@ -86,11 +86,13 @@ impl Fields {
         question: String,
         url: Option<String>,
     ) -> Result<InputRequest, SchemaError> {
+        let schema = self.0?;
+        check_defaults(&schema)?;
         Ok(InputRequest {
             call_id: call.id.clone(),
             tool: call.name.clone(),
             question,
-            schema: self.0?.as_value().clone(),
+            schema: schema.as_value().clone(),
             url,
         })
     }
@@ -126,6 +128,28 @@ fn form(fields: Value) -> Value {
     form.into()
 }
 
+/// The defaults of the fields.
+fn defaults(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let properties = schema["properties"].as_object();
+    let fields = properties.into_iter().flatten();
+    fields.filter_map(|(name, field)| Some((name, field.get("default")?)))
+}
+
+/// A default that does not fit its own field would make the form one that cannot be sent as it is shown.
+fn check_defaults(schema: &Schema) -> Result<(), SchemaError> {
+    let given: Map<String, Value> = defaults(schema.as_value())
+        .map(|(name, default)| (name.clone(), default.clone()))
+        .collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let mut alone = schema.as_value().clone();
+    alone["required"] = Value::Array(Vec::new());
+    admit(&Schema::new(alone)?, given)
+        .map(drop)
+        .map_err(|faults| SchemaError::new(format!("a default does not fit its field: {faults}")))
+}
+
 /// Checks an answer against the request's schema and fills in the defaults.
 ///
 /// All that is wrong, in words for whoever sent it.
@@ -136,18 +160,16 @@ pub(crate) fn check_answer(request: &InputRequest, answer: Value) -> Result<Valu
         Value::Object(answer) => answer,
         other => return Err(format!("an answer is an object of fields, got {other}")),
     };
-    for (name, property) in request.schema["properties"]
-        .as_object()
-        .into_iter()
-        .flatten()
-    {
-        if let Some(default) = property.get("default")
-            && answer.get(name).is_none_or(Value::is_null)
-        {
+    for (name, default) in defaults(&request.schema) {
+        if answer.get(name).is_none_or(Value::is_null) {
             answer.insert(name.clone(), default.clone());
         }
     }
-    let text = Value::Object(answer).to_string();
+    admit(&schema, answer)
+}
+
+fn admit(schema: &Schema, fields: Map<String, Value>) -> Result<Value, String> {
+    let text = Value::Object(fields).to_string();
     schema
         .gate()
         .admit(&text, &[])
