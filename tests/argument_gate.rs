@@ -253,7 +253,7 @@ fn bounds_patterns_and_enums_are_checked() {
         (json!({ "code": "abc" }), "matches `^[A-Z]{3}$`"),
         (json!({ "name": "é" }), "at least 2 characters, got 1"),
         (json!({ "name": "abcd" }), "at most 3 characters, got 4"),
-        (json!({ "list": [] }), "at least 1 items, got 0"),
+        (json!({ "list": [] }), "at least 1 item, got 0"),
         (json!({ "list": [1, 1] }), "differ from each other"),
         (
             json!({ "unit": "km" }),
@@ -264,6 +264,102 @@ fn bounds_patterns_and_enums_are_checked() {
     ] {
         let error = check(&tool, wrong).unwrap_err();
         assert!(error.contains(words), "{error}");
+    }
+}
+
+/// As schemars describes an enum whose variants have data, untagged, tagged inside and tagged by their key.
+#[test]
+fn a_value_that_fits_no_alternative_is_compared_with_the_one_that_it_names_r3() {
+    let inside = json!({ "oneOf": [
+        { "type": "object", "properties": { "kind": { "type": "string", "const": "circle" }, "radius": { "type": "number" } },
+          "required": ["kind", "radius"], "additionalProperties": false },
+        { "type": "object", "properties": { "kind": { "type": "string", "const": "box" }, "wide": { "type": "number" }, "high": { "type": "number" } },
+          "required": ["kind", "wide", "high"], "additionalProperties": false },
+        { "type": "object", "properties": { "kind": { "type": "string", "const": "point" } },
+          "required": ["kind"], "additionalProperties": false },
+    ] });
+    let by_key = json!({ "oneOf": [
+        { "type": "string", "enum": ["nothing", "all"] },
+        { "type": "object", "properties": { "first": { "type": "integer" } }, "required": ["first"], "additionalProperties": false },
+        { "type": "object", "properties": { "range": { "type": "object", "properties": { "from": { "type": "integer" }, "to": { "type": "integer" } },
+          "required": ["from", "to"], "additionalProperties": false } }, "required": ["range"], "additionalProperties": false },
+    ] });
+    let or_null = json!({ "anyOf": [inside, { "type": "null" }] });
+    let definition = definition(
+        json!({ "shape": inside, "lines": by_key, "or_null": or_null }),
+        &[],
+    );
+    for (arguments, expected) in [
+        // The variant that is named, though another one has fewer faults.
+        (
+            json!({ "shape": { "kind": "box", "wide": "w", "high": "h", "radius": 1 } }),
+            "/shape/wide: expected a number, got the string \"w\"; /shape/high: expected a number, got the string \"h\"; /shape: unknown key `radius`; the known keys are `kind`, `wide`, `high`",
+        ),
+        (
+            json!({ "shape": { "kind": "box" } }),
+            "/shape: missing `wide` (a number); /shape: missing `high` (a number)",
+        ),
+        (
+            json!({ "shape": { "kind": "oval", "radius": 1 } }),
+            "/shape/kind: expected one of `circle`, `box`, `point`, got the string \"oval\"",
+        ),
+        (
+            json!({ "shape": { "radius": 1 } }),
+            "/shape: missing `kind` (one of `circle`, `box`, `point`)",
+        ),
+        (
+            json!({ "shape": { "kind": 1 } }),
+            "/shape/kind: expected one of `circle`, `box`, `point`, got 1",
+        ),
+        (
+            json!({ "shape": "circle" }),
+            "/shape: expected an object with `kind`, got the string \"circle\"",
+        ),
+        (
+            json!({ "or_null": { "kind": "box", "wide": "w" } }),
+            "/or_null: missing `high` (a number); /or_null/wide: expected a number, got the string \"w\"",
+        ),
+        (
+            json!({ "or_null": 1 }),
+            "/or_null: expected an object with `kind`, got 1",
+        ),
+        (
+            json!({ "lines": { "range": { "from": "a", "to": "b", "by": 1 } } }),
+            "/lines/range/from: expected an integer, got the string \"a\"; /lines/range/to: expected an integer, got the string \"b\"; /lines/range: unknown key `by`; the known keys are `from`, `to`",
+        ),
+        (
+            json!({ "lines": { "last": 1 } }),
+            "/lines: expected one of `nothing`, `all` or an object with `first` or an object with `range`, got an object with `last`",
+        ),
+        (
+            json!({ "lines": {} }),
+            "/lines: expected one of `nothing`, `all` or an object with `first` or an object with `range`, got an object",
+        ),
+        (
+            json!({ "lines": { "first": 1, "range": { "from": 1, "to": 2 } } }),
+            "/lines: unknown key `range`; the known keys are `first`",
+        ),
+        (
+            json!({ "lines": "first" }),
+            "/lines: expected one of `nothing`, `all` or an object with `first` or an object with `range`, got the string \"first\"",
+        ),
+        (
+            json!({ "lines": 1 }),
+            "/lines: expected one of `nothing`, `all` or an object with `first` or an object with `range`, got 1",
+        ),
+    ] {
+        let text = check(&definition, arguments.to_string().as_str()).unwrap_err();
+        assert_eq!(
+            text,
+            format!("Invalid tool arguments: {expected}"),
+            "{arguments}"
+        );
+    }
+    for fits in [
+        json!({ "shape": { "kind": "point" }, "lines": "all" }),
+        json!({ "shape": { "kind": "circle", "radius": "1.5" }, "lines": { "range": { "from": 1, "to": "2" } } }),
+    ] {
+        check(&definition, fits.to_string().as_str()).unwrap();
     }
 }
 

@@ -82,6 +82,7 @@ impl StoredChat {
 
     /// Whether nothing was left to do when it was last loaded: all that was asked is answered, nothing was
     /// sent since, and no process runs it.
+    #[doc(alias = "is_complete")]
     pub fn is_idle(&self) -> bool {
         !self.running && !self.has_mail && self.chat.can_be_asked()
     }

@@ -1,5 +1,6 @@
 //! Arguments against a schema.
 
+mod alternatives;
 mod check;
 mod compile;
 mod text;

@@ -149,7 +149,7 @@ impl<'a> Check<'a> {
             }
         }
         count(
-            "properties",
+            ("property", "properties"),
             map.len(),
             rules.at_least,
             rules.at_most,
@@ -166,7 +166,7 @@ impl<'a> Check<'a> {
         faults: &mut Vec<Fault>,
     ) {
         count(
-            "items",
+            ("item", "items"),
             items.len(),
             rules.at_least,
             rules.at_most,
@@ -182,7 +182,7 @@ impl<'a> Check<'a> {
                 self.visit(*node, item, path, faults);
                 path.truncate(length);
             } else if rules.no_more_items {
-                let text = format!("expected at most {} items", rules.prefix.len());
+                let text = format!("expected at most {} item(s)", rules.prefix.len());
                 return faults.push(Fault {
                     path: path.clone(),
                     text,
@@ -202,79 +202,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Any of them, or exactly one. First as the value is; only if none fits, repaired.
-    fn alternatives(
-        self,
-        branches: &[usize],
-        one: bool,
-        value: &mut Value,
-        path: &mut String,
-        faults: &mut Vec<Fault>,
-    ) {
-        let strict = Check {
-            repair: false,
-            ..self
-        };
-        let mut fits = branches.iter().filter(|branch| {
-            let mut found = Vec::new();
-            strict.visit(**branch, value, path, &mut found);
-            found.is_empty()
-        });
-        if let Some(branch) = fits.next() {
-            if one && fits.next().is_some() {
-                let text = "the value fits more than one alternative of the schema".into();
-                return faults.push(Fault {
-                    path: path.clone(),
-                    text,
-                });
-            }
-            if self.repair {
-                self.visit(*branch, value, path, faults);
-            }
-            return;
-        }
-        let mut best: Option<Vec<Fault>> = None;
-        for branch in branches {
-            let mut found = Vec::new();
-            let mut attempt = value.clone();
-            self.visit(*branch, &mut attempt, path, &mut found);
-            if found.is_empty() {
-                *value = attempt;
-                return;
-            }
-            let same_kind = self.same_kind(*branch, value);
-            if same_kind && best.as_ref().is_none_or(|best| found.len() < best.len()) {
-                best = Some(found);
-            }
-        }
-        match best {
-            Some(best) => faults.extend(best),
-            None => {
-                let mut expected: Vec<String> = Vec::new();
-                for branch in branches {
-                    let text = text::expected(self.resolve(*branch));
-                    if !expected.contains(&text) {
-                        expected.push(text);
-                    }
-                }
-                let text = format!(
-                    "expected {}, got {}",
-                    expected.join(" or "),
-                    text::got(value)
-                );
-                faults.push(Fault {
-                    path: path.clone(),
-                    text,
-                });
-            }
-        }
-    }
-
-    fn same_kind(self, index: usize, value: &Value) -> bool {
-        let node = self.resolve(index);
-        node.kinds != 0 && node.kinds & Kind::of_value(value) != 0
-    }
-
     fn takes_null(self, index: usize) -> bool {
         let node = self.resolve(index);
         let branches = || node.any_of.iter().chain(&node.one_of);
@@ -286,7 +213,7 @@ impl<'a> Check<'a> {
     }
 
     /// Follows references, to say what is expected where one stands.
-    fn resolve(self, index: usize) -> &'a Node {
+    pub(super) fn resolve(self, index: usize) -> &'a Node {
         let mut node = &self.gate.nodes[index];
         for _ in 0..self.gate.nodes.len() {
             match (node.kinds, node.reference, node.any_of.as_slice()) {
@@ -345,7 +272,7 @@ fn mismatch(path: &str, node: &Node, value: &Value) -> Fault {
     }
 }
 
-fn push_key(path: &mut String, key: &str) {
+pub(super) fn push_key(path: &mut String, key: &str) {
     path.push('/');
     match key.contains(['~', '/']) {
         true => path.push_str(&key.replace('~', "~0").replace('/', "~1")),
@@ -354,7 +281,7 @@ fn push_key(path: &mut String, key: &str) {
 }
 
 fn count(
-    what: &str,
+    (one, many): (&str, &str),
     found: usize,
     least: Option<u64>,
     most: Option<u64>,
@@ -362,21 +289,22 @@ fn count(
     faults: &mut Vec<Fault>,
 ) {
     let found = found as u64;
-    let bound = match (least, most) {
-        (Some(least), _) if found < least => format!("at least {least}"),
-        (_, Some(most)) if found > most => format!("at most {most}"),
+    let (words, bound) = match (least, most) {
+        (Some(least), _) if found < least => ("at least", least),
+        (_, Some(most)) if found > most => ("at most", most),
         _ => return,
     };
+    let what = if bound == 1 { one } else { many };
     faults.push(Fault {
         path: path.to_owned(),
-        text: format!("expected {bound} {what}, got {found}"),
+        text: format!("expected {words} {bound} {what}, got {found}"),
     });
 }
 
 fn check_string(rules: &StringRules, string: &str, path: &str, faults: &mut Vec<Fault>) {
     if rules.at_least.is_some() || rules.at_most.is_some() {
         count(
-            "characters",
+            ("character", "characters"),
             string.chars().count(),
             rules.at_least,
             rules.at_most,
@@ -446,7 +374,7 @@ fn is_multiple(number: &Number, step: &Number) -> bool {
 }
 
 /// Equality of JSON Schema: `1` and `1.0` are the same number.
-fn equal(left: &Value, right: &Value) -> bool {
+pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare(left, right).is_eq(),
         (Value::Array(left), Value::Array(right)) => {

@@ -36,7 +36,7 @@ pub(super) fn not_json(error: &serde_json::Error) -> Fault {
 
 pub(super) fn expected(node: &Node) -> String {
     if let Some(values) = &node.values {
-        return one_of(values);
+        return one_of(values.iter());
     }
     let mut names = Vec::new();
     let mut rest = node.kinds;
@@ -52,13 +52,13 @@ pub(super) fn expected(node: &Node) -> String {
     }
 }
 
-fn one_of(values: &[Value]) -> String {
+pub(super) fn one_of<'a>(values: impl ExactSizeIterator<Item = &'a Value>) -> String {
+    let count = values.len();
     let shown: Vec<String> = values
-        .iter()
         .take(50)
         .map(|value| format!("`{}`", plain(value)))
         .collect();
-    match (shown.as_slice(), values.len()) {
+    match (shown.as_slice(), count) {
         ([only], _) => only.clone(),
         (shown, count) if count > shown.len() => {
             format!("one of {} … ({count} values)", shown.join(", "))
@@ -82,6 +82,15 @@ pub(super) fn got(value: &Value) -> String {
         Value::Array(_) => "an array".into(),
         Value::Object(_) => "an object".into(),
         other => other.to_string(),
+    }
+}
+
+/// An object that has keys of these names.
+pub(super) fn object_with<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.take(10).map(|name| format!("`{name}`")).collect();
+    match names.is_empty() {
+        true => "an object".into(),
+        false => format!("an object with {}", names.join(", ")),
     }
 }
 
