@@ -398,6 +398,71 @@ fn huge_and_deep_arguments_do_not_break_the_gate() {
     assert!(error.len() < 200, "an error does not repeat a huge value");
 }
 
+/// Work that doubled with every level would not come to an end here.
+#[test]
+fn alternatives_within_alternatives_are_compared_in_bounded_work() {
+    let variant = |op: &str, sides: &[&str]| {
+        let mut properties = json!({ "op": { "type": "string", "const": op } });
+        let mut required = vec!["op"];
+        for side in sides {
+            properties[*side] = json!({ "$ref": "#/$defs/Expr" });
+            required.push(side);
+        }
+        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+    };
+    let number = json!({ "type": "object", "properties": { "op": { "type": "string", "const": "number" }, "value": { "type": "integer" } },
+        "required": ["op", "value"], "additionalProperties": false });
+    let by_key = |key: &str| json!({ "type": "object", "properties": { key: { "$ref": "#/$defs/Filter" } }, "required": [key], "additionalProperties": false });
+    let same_key = |other: &str| json!({ "type": "object", "properties": { "next": { "$ref": "#/$defs/List" }, other: { "type": "integer" } } });
+    let schema = json!({
+        "type": "object",
+        "properties": { "expr": { "$ref": "#/$defs/Expr" }, "filter": { "$ref": "#/$defs/Filter" }, "list": { "$ref": "#/$defs/List" } },
+        "$defs": {
+            "Expr": { "oneOf": [variant("add", &["left", "right"]), variant("mul", &["left", "right"]), variant("neg", &["left"]), number] },
+            "Filter": { "anyOf": [by_key("not"), by_key("any"), by_key("all"), { "type": "integer" }] },
+            "List": { "anyOf": [same_key("a"), same_key("b"), same_key("c"), { "type": "integer" }] },
+        },
+    });
+    let definition = ToolDefinition::new("t", "d", Schema::new(schema).unwrap());
+    let nest =
+        |value: Value, wrap: &dyn Fn(Value) -> Value| (0..50).fold(value, |value, _| wrap(value));
+    let leaf = |value: Value| json!({ "op": "number", "value": value });
+    let add = |value| json!({ "left": value, "op": "add", "right": leaf(json!(1)) });
+    let not = |value| json!({ "not": value });
+    let next = |value| json!({ "next": value });
+    for (key, wrap, innermost) in [
+        (
+            "expr",
+            &add as &dyn Fn(Value) -> Value,
+            &leaf as &dyn Fn(Value) -> Value,
+        ),
+        ("filter", &not, &|value| value),
+    ] {
+        for (value, fault) in [
+            (json!(1), None),
+            (json!("1"), None),
+            (json!("x"), Some("an integer, got the string \"x\"")),
+        ] {
+            let arguments = json!({ key: nest(innermost(value), wrap) }).to_string();
+            match (check(&definition, arguments.as_str()), fault) {
+                (Ok(_), None) => {}
+                (Err(text), Some(fault)) => assert!(text.ends_with(fault), "{text}"),
+                (result, _) => panic!("{key}: {result:?}"),
+            }
+        }
+    }
+    check(
+        &definition,
+        json!({ "list": nest(json!(1), &next) })
+            .to_string()
+            .as_str(),
+    )
+    .unwrap();
+    let list = json!({ "list": nest(json!("x"), &next) }).to_string();
+    let text = check(&definition, list.as_str()).unwrap_err();
+    assert!(text.contains("nest it less deeply"), "{text}");
+}
+
 #[test]
 fn a_pattern_that_cannot_be_checked_stays_in_the_schema_and_lets_values_in() {
     for pattern in [r"^\p{L}+$", "^(?!x).*$", r"^(a)\1$"] {

@@ -5,6 +5,8 @@ mod check;
 mod compile;
 mod text;
 
+use std::cell::Cell;
+
 use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 
@@ -140,9 +142,11 @@ impl Gate {
             }
         }
         let mut faults = Vec::new();
+        let work = Cell::new(1_000_000 + 100 * json.len() as u64);
         check::Check {
             gate: self,
             repair: true,
+            work_left: &work,
         }
         .visit(self.root, &mut value, &mut String::new(), &mut faults);
         match value {

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::check::{Check, equal, push_key};
+use super::check::{Check, push_key};
 use super::{Fault, Kind, Node, ObjectRules, text};
 
 /// The key whose value says which alternative an object is meant to be.
 struct Tag<'a> {
     name: &'a str,
-    /// The alternatives, each with the values that name it.
-    named: Vec<(usize, &'a [Value])>,
+    /// The alternatives, each with the schema of the key and the values that name it.
+    named: Vec<(usize, usize, &'a [Value])>,
 }
 
 impl<'a> Check<'a> {
@@ -22,40 +22,85 @@ impl<'a> Check<'a> {
         path: &mut String,
         faults: &mut Vec<Fault>,
     ) {
+        let tag = self.tag(branches);
+        let meant = self.meant(branches, tag.as_ref(), value);
         let strict = Check {
             repair: false,
             ..self
         };
-        let mut fits = branches.iter().filter(|branch| {
+        let mut fits = meant.iter().filter(|branch| {
             let mut found = Vec::new();
-            strict.visit(**branch, value, path, &mut found);
+            strict.attempt(**branch, value, path, &mut found);
             found.is_empty()
         });
-        if let Some(branch) = fits.next() {
-            if one && fits.next().is_some() {
+        let fitting = fits.next();
+        let is_ambiguous = one && fitting.is_some() && fits.next().is_some();
+        match fitting {
+            _ if self.is_exhausted() => return faults.push(exhausted(path)),
+            Some(_) if is_ambiguous => {
                 let text = "the value fits more than one alternative of the schema".into();
                 return faults.push(Fault {
                     path: path.clone(),
                     text,
                 });
             }
-            if self.repair {
-                self.visit(*branch, value, path, faults);
+            Some(branch) if self.repair => return self.visit(*branch, value, path, faults),
+            Some(_) => return,
+            None if !self.repair => {
+                let text = "the value fits no alternative of the schema".into();
+                return faults.push(Fault {
+                    path: path.clone(),
+                    text,
+                });
             }
-            return;
+            None => {}
         }
         let mut attempts = Vec::new();
-        for branch in branches {
+        for branch in meant {
             let mut found = Vec::new();
             let mut attempt = value.clone();
-            self.visit(*branch, &mut attempt, path, &mut found);
+            self.attempt(branch, &mut attempt, path, &mut found);
             if found.is_empty() {
                 *value = attempt;
                 return;
             }
-            attempts.push((*branch, found));
+            attempts.push((branch, found));
         }
-        faults.extend(self.explain(branches, attempts, value, path));
+        match self.is_exhausted() {
+            true => faults.push(exhausted(path)),
+            false => faults.extend(self.explain(branches, tag, attempts, value, path)),
+        }
+    }
+
+    /// Compares with one alternative, as long as there is work left for it: alternatives within
+    /// alternatives can be more than anybody has time for.
+    fn attempt(self, branch: usize, value: &mut Value, path: &mut String, faults: &mut Vec<Fault>) {
+        if self.is_exhausted() {
+            return faults.push(exhausted(path));
+        }
+        self.work_left.update(|left| left - 1);
+        self.visit(branch, value, path, faults);
+    }
+
+    fn is_exhausted(self) -> bool {
+        self.work_left.get() == 0
+    }
+
+    /// The alternatives without those that another tag rules out.
+    fn meant(self, branches: &[usize], tag: Option<&Tag>, value: &Value) -> Vec<usize> {
+        let given = tag.and_then(|tag| Some((tag, value.get(tag.name)?)));
+        let is_meant = |branch: usize| {
+            given.is_none_or(|(tag, given)| {
+                let mut named = tag.named.iter().filter(|(index, ..)| *index == branch);
+                named.all(|(_, schema, _)| {
+                    let mut found = Vec::new();
+                    self.visit(*schema, &mut given.clone(), &mut String::new(), &mut found);
+                    found.is_empty()
+                })
+            })
+        };
+        let branches = branches.iter().copied();
+        branches.filter(|branch| is_meant(*branch)).collect()
     }
 
     /// What is wrong with a value that is none of them: compared with the one that it seems to be meant
@@ -63,14 +108,15 @@ impl<'a> Check<'a> {
     fn explain(
         self,
         branches: &[usize],
-        mut attempts: Vec<(usize, Vec<Fault>)>,
+        tag: Option<Tag>,
+        attempts: Vec<(usize, Vec<Fault>)>,
         value: &Value,
         path: &mut String,
     ) -> Vec<Fault> {
-        let tag = self.tag(branches);
         if let (Value::Object(map), Some(tag)) = (value, &tag) {
-            let all: Vec<&Value> = tag.named.iter().flat_map(|(_, values)| *values).collect();
-            let expected = text::one_of(all.iter().copied());
+            let values = tag.named.iter().flat_map(|(_, _, values)| *values);
+            let all: Vec<&Value> = values.collect();
+            let expected = text::one_of(all.into_iter());
             let Some(given) = map.get(tag.name) else {
                 let text = format!("missing `{}` ({expected})", tag.name);
                 return vec![Fault {
@@ -78,8 +124,8 @@ impl<'a> Check<'a> {
                     text,
                 }];
             };
-            attempts.retain(|(branch, _)| tag.is_named(*branch, given));
-            if attempts.is_empty() {
+            let is_object = |branch: &usize| tag.named.iter().any(|(index, ..)| index == branch);
+            if !attempts.iter().any(|(branch, _)| is_object(branch)) {
                 let mut path = path.clone();
                 push_key(&mut path, tag.name);
                 let text = format!("expected {expected}, got {}", text::got(given));
@@ -97,32 +143,30 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// A key that all alternatives that are objects require, with values that say which one it is.
     fn tag(self, branches: &[usize]) -> Option<Tag<'a>> {
-        let objects = || {
-            branches
-                .iter()
-                .filter_map(|branch| self.object_rules(*branch))
+        let can_be_object = |branch: &&usize| {
+            let kinds = self.resolve(**branch).kinds;
+            kinds == 0 || kinds & Kind::OBJECT != 0
         };
-        let (_, first) = objects().nth(1).and(objects().next())?;
-        let values = |rules: &'a ObjectRules, name: &str| {
-            let is_required = rules.required.iter().any(|required| required == name);
-            let (_, node) = rules.properties.iter().find(|(key, _)| key == name)?;
-            self.resolve(*node)
-                .values
-                .as_deref()
-                .filter(|_| is_required)
+        let objects: Vec<(usize, &'a ObjectRules)> = branches
+            .iter()
+            .filter(can_be_object)
+            .map(|branch| Some((*branch, self.resolve(*branch).object.as_deref()?)))
+            .collect::<Option<_>>()?;
+        let (_, first) = objects.first().filter(|_| objects.len() > 1)?;
+        let named = |branch: usize, rules: &'a ObjectRules, name: &str| {
+            rules.required.iter().find(|required| *required == name)?;
+            let (_, schema) = rules.properties.iter().find(|(key, _)| key == name)?;
+            Some((branch, *schema, self.resolve(*schema).values.as_deref()?))
         };
         first.required.iter().find_map(|name| {
-            let named = objects()
-                .map(|(branch, rules)| Some((branch, values(rules, name)?)))
+            let named = objects
+                .iter()
+                .map(|(branch, rules)| named(*branch, rules, name))
                 .collect::<Option<_>>()?;
             Some(Tag { name, named })
         })
-    }
-
-    fn object_rules(self, branch: usize) -> Option<(usize, &'a ObjectRules)> {
-        let rules = self.resolve(branch).object.as_deref()?;
-        Some((branch, rules))
     }
 
     /// Whether the value has the kind of this alternative, and where that is an object, a key that it needs.
@@ -189,11 +233,9 @@ impl<'a> Check<'a> {
     }
 }
 
-impl Tag<'_> {
-    fn is_named(&self, branch: usize, given: &Value) -> bool {
-        let mut named = self.named.iter();
-        named.any(|(index, values)| {
-            *index == branch && values.iter().any(|value| equal(value, given))
-        })
+fn exhausted(path: &str) -> Fault {
+    Fault {
+        path: path.to_owned(),
+        text: "the value has too many alternatives within alternatives to compare it with all; nest it less deeply".into(),
     }
 }

@@ -1,5 +1,6 @@
 //! Value against rules.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
@@ -13,8 +14,11 @@ use crate::schema::parse_unique;
 #[derive(Clone, Copy)]
 pub(super) struct Check<'a> {
     pub(super) gate: &'a Gate,
-    /// Whether the value may be brought to the form that the schema wants.
+    /// Whether the value may be brought to the form that the schema wants, and all faults are of interest;
+    /// else the first one is enough.
     pub(super) repair: bool,
+    /// How often the value may still be compared with an alternative.
+    pub(super) work_left: &'a Cell<u64>,
 }
 
 impl<'a> Check<'a> {
@@ -72,6 +76,10 @@ impl<'a> Check<'a> {
         }
     }
 
+    fn is_decided(self, faults: &[Fault]) -> bool {
+        !self.repair && !faults.is_empty()
+    }
+
     fn object(
         self,
         rules: &ObjectRules,
@@ -110,6 +118,9 @@ impl<'a> Check<'a> {
             }
         }
         for (name, value) in map.iter_mut() {
+            if self.is_decided(faults) {
+                return;
+            }
             let mut known = false;
             let property = rules
                 .properties
@@ -175,6 +186,9 @@ impl<'a> Check<'a> {
         );
         let length = path.len();
         for (position, item) in items.iter_mut().enumerate() {
+            if self.is_decided(faults) {
+                return;
+            }
             let node = rules.prefix.get(position).or(rules.items.as_ref());
             if let Some(node) = node {
                 path.push('/');
@@ -374,7 +388,7 @@ fn is_multiple(number: &Number, step: &Number) -> bool {
 }
 
 /// Equality of JSON Schema: `1` and `1.0` are the same number.
-pub(super) fn equal(left: &Value, right: &Value) -> bool {
+fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare(left, right).is_eq(),
         (Value::Array(left), Value::Array(right)) => {
