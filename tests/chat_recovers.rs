@@ -106,35 +106,6 @@ async fn step_until_a_turn_stops_at_a_task_c1_r8() {
     }
 }
 
-/// Has a deadline.
-#[tool(max_run_time = "50ms")]
-async fn timed() {}
-
-#[test]
-fn without_a_timer_a_deadline_is_a_failure_and_no_endless_loop_r4() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    for concurrency in [Concurrency::Sequential, Concurrency::AtMost(4)] {
-        let model = ScriptedModel::new()
-            .calls([
-                ("timed", json!({})),
-                ("timed", json!({})),
-                ("ok", json!({})),
-            ])
-            .text("done");
-        let mut chat = Chat::new(model)
-            .with_tools(tools![Timed])
-            .with_tools(set([echo("ok")]))
-            .with_tool_options(ToolOptions::new().concurrency(concurrency));
-        assert_eq!(runtime.block_on(chat.ask("go")).unwrap().text(), "done");
-        assert_eq!(
-            outcomes(&chat),
-            [Outcome::Error, Outcome::Error, Outcome::Ok]
-        );
-    }
-}
-
 #[tokio::test]
 async fn a_sibling_that_finished_keeps_its_result_when_the_run_is_dropped_c5() {
     let runs = Arc::new(AtomicUsize::new(0));

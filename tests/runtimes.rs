@@ -88,7 +88,12 @@ fn a_deadline_needs_the_timers_of_the_runtime() {
         runtime.block_on(chat.ask("go"))
     };
     let config = Config::new().max_run_time(Some(Duration::from_secs(1)));
-    for chat in [chat("limited"), chat("plain").with_config(config)] {
+    let at_once = ToolOptions::new().concurrency(4);
+    for chat in [
+        chat("limited"),
+        chat("plain").with_config(config),
+        chat("limited").with_tool_options(at_once),
+    ] {
         let error = refused(chat, without_timers);
         assert!(
             error.contains("build it with `enable_time` or `enable_all`"),
